@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Approvals {
     /// Where it is kept; `None` if the user has no place of its own.
     path: Option<PathBuf>,
-    kept: Kept,
+    kept: StoredApprovals,
 }
 
 /// Digests of files, by their paths.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Kept {
+struct StoredApprovals {
     approved: BTreeMap<String, String>,
     /// Those that the user was told of: once is enough.
     told: BTreeMap<String, String>,
@@ -34,7 +34,7 @@ impl Approvals {
         let path = crate::kept::state().map(|folder| folder.join("approved.json"));
         let text = path.as_deref().map_or(Ok(None), |path| disk::read(path, MOST_BYTES));
         let kept = text.map_err(|why| why.to_string()).and_then(|text| match text {
-            None => Ok(Kept::default()),
+            None => Ok(StoredApprovals::default()),
             Some(text) => serde_json::from_slice(&text).map_err(|_| "it is broken".to_owned()),
         });
         let kept = kept.unwrap_or_else(|why| {
@@ -43,7 +43,7 @@ impl Approvals {
             WARNING.call_once(|| {
                 eprintln!("warning: no file is taken for approved: {}: {why}", path.display());
             });
-            Kept::default()
+            StoredApprovals::default()
         });
         Self { path, kept }
     }

@@ -34,7 +34,7 @@ use foreign::Foreign;
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER, mut_arg("timeout", |it| it.help(TIMEOUT)),
           mut_arg("allow_http", |it| it.help(ALLOW_HTTP)))]
-pub(crate) struct Args {
+pub(crate) struct BridgeArgs {
     /// Where the remote server is: a URL, or its name in a config file of yours
     #[arg(value_name = "URL")]
     server: String,
@@ -78,7 +78,7 @@ enum Strategy {
     SseOnly,
 }
 
-pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+pub(crate) fn play(args: &BridgeArgs) -> Result<ExitCode> {
     let (target, settings) = args.check()?;
     // One thread is enough for lines and sockets, and starts sooner than several.
     let runtime = runtime::Builder::new_current_thread()
@@ -91,7 +91,7 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
     code
 }
 
-impl Args {
+impl BridgeArgs {
     /// Looks at everything that can be wrong before anything is sent.
     fn check(&self) -> Result<(Target, Settings), Misuse> {
         self.foreign.check()?;

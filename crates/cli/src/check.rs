@@ -52,7 +52,7 @@ use wire::{Visit, Wire};
 #[derive(clap::Args)]
 #[command(after_long_help = CODES, mut_arg("policy", |it| it.help(POLICY).hide(true)),
           mut_arg("era", |it| it.help(ERA).hide(true)))]
-pub(crate) struct Args {
+pub(crate) struct CheckArgs {
     /// The server: a URL such as `https://example.com/mcp`, or its name in the config file of an MCP host;
     /// or a program to start, behind everything else: `-- npx -y some-server`
     server: String,
@@ -66,11 +66,11 @@ pub(crate) struct Args {
     options: Options,
 }
 
-pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+pub(crate) fn play(args: &CheckArgs) -> Result<ExitCode> {
     ending::tell(check(args), args.json)
 }
 
-fn check(args: &Args) -> Result<ExitCode> {
+fn check(args: &CheckArgs) -> Result<ExitCode> {
     let paper = Paper::read(args)?;
     let settings = args.options.settings()?;
     let target = target::resolve(&args.server)?;
@@ -134,7 +134,7 @@ enum Paper {
 
 impl Paper {
     /// Sees that the page can be written, before a server is asked anything.
-    fn read(args: &Args) -> Result<Self, Misuse> {
+    fn read(args: &CheckArgs) -> Result<Self, Misuse> {
         let Some(path) = &args.html else { return Ok(Self::Nowhere) };
         if path.as_os_str() != "-" {
             writable::see(path, "it was opened before the check; no server was asked")?;
@@ -161,14 +161,14 @@ struct Notes {
     /// Whether the stateless revision is spoken, if that is known.
     is_modern: Option<bool>,
     findings: Vec<Finding>,
-    figures: Figures,
+    figures: CheckFigures,
     tools: Vec<Tool>,
 }
 
 /// What was measured.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Figures {
+struct CheckFigures {
     resolve_ms: Option<f64>,
     connect_ms: Option<f64>,
     tls_ms: Option<f64>,

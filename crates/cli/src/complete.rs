@@ -10,20 +10,20 @@ use crate::{out, tool_names};
 
 /// What a script wants to complete.
 #[derive(Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CompletionKind {
     /// The names of servers.
     Servers,
     /// The tools that a server had when it was last asked.
     Tools { server: String },
 }
 
-pub(crate) fn play(command: &Command) -> Result<ExitCode> {
+pub(crate) fn play(command: &CompletionKind) -> Result<ExitCode> {
     let names = match command {
-        Command::Servers => {
+        CompletionKind::Servers => {
             let servers = Servers::here();
             servers.names().into_iter().map(str::to_owned).collect()
         }
-        Command::Tools { server } => tool_names::kept(server),
+        CompletionKind::Tools { server } => tool_names::kept(server),
     };
     let names: Vec<_> = names.iter().filter(|it| tool_names::is_plain(it)).collect();
     out::print(|out| names.iter().try_for_each(|it| writeln!(out, "{it}")))

@@ -12,12 +12,12 @@ use crate::out;
 /// What `completions` is asked for.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
-pub(crate) struct Args {
+pub(crate) struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
 
-pub(crate) fn play(args: &Args, mut command: clap::Command) -> Result<ExitCode> {
+pub(crate) fn play(args: &CompletionsArgs, mut command: clap::Command) -> Result<ExitCode> {
     let mut script = Vec::new();
     generate(args.shell, &mut command, "ridethrough", &mut script);
     let script = scripts::with_names(args.shell, String::from_utf8_lossy(&script).into_owned());

@@ -30,21 +30,21 @@ use crate::out::is_colourful;
 use act::Act;
 use acts::ACTS;
 use json::Json;
-use judge::Verdict;
-use line::Line;
+use judge::ActVerdict;
+use line::DemoLine;
 use screen::Screen;
 use show::{Played, Show};
 
 /// What `demo` is asked for.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct DemoArgs {
     /// Writes JSON instead: one object a line for each act, and a last one with the totals.
     #[arg(long)]
     json: bool,
 }
 
 /// Plays every act. The exit code is 0 only if every promise held.
-pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+pub(crate) fn play(args: &DemoArgs) -> Result<ExitCode> {
     let mut show: Box<dyn Show> = if args.json {
         Box::new(Json::new(io::stdout()))
     } else {
@@ -112,13 +112,13 @@ async fn play_act(act: &'static Act, limit: Duration, show: &mut dyn Show) -> Re
             let record = record.context(act.name)?;
             ((act.judge)(&record), record.ends)
         }
-        Err(_) => (Verdict::endless(limit), Vec::new()),
+        Err(_) => (ActVerdict::endless(limit), Vec::new()),
     };
     Ok(Played { act, lines, ends, verdict, took: began.elapsed() })
 }
 
 /// This line and those that wait behind it, in order of time: the client's come by way of a watcher.
-fn gather(first: Line, told: &mut mpsc::UnboundedReceiver<Line>) -> Vec<Line> {
+fn gather(first: DemoLine, told: &mut mpsc::UnboundedReceiver<DemoLine>) -> Vec<DemoLine> {
     let waiting = std::iter::from_fn(|| told.try_recv().ok());
     let mut lines: Vec<_> = std::iter::once(first).chain(waiting).collect();
     lines.sort_by_key(|line| line.at);

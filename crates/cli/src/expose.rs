@@ -27,15 +27,15 @@ use tokio::time::{sleep, timeout};
 use crate::out;
 
 use access::Shown;
-use address::Address;
+use address::ListenAddress;
 use children::Children;
-use stop::Stop;
+use stop::ExposeStop;
 use voice::Voice;
 
 /// What `expose` is asked for.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
-pub(crate) struct Args {
+pub(crate) struct ExposeArgs {
     /// Where to listen; port 0 is any that is free
     #[arg(
         long,
@@ -43,7 +43,7 @@ pub(crate) struct Args {
         default_value = "127.0.0.1:8808",
         overrides_with = "listen"
     )]
-    listen: Address,
+    listen: ListenAddress,
     /// The most sessions at once, each with a process of its own
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
     sessions: u16,
@@ -70,12 +70,12 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+pub(crate) fn play(args: &ExposeArgs) -> Result<ExitCode> {
     let name = program::check(&args.command)?;
     let shown = Shown::read(args.token_env.as_deref(), args.no_token, &args.listen)?;
     let access = shown.access(args.listen.ip(), &args.hosts, &args.origins)?;
     let voice = Voice::new().context("no thread could be started")?;
-    let stop = Stop::listen(voice.clone(), CLOSING + FAREWELL);
+    let stop = ExposeStop::listen(voice.clone(), CLOSING + FAREWELL);
     let stop = stop.context("nobody could be made to listen for signals")?;
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -93,7 +93,7 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
     code
 }
 
-impl Args {
+impl ExposeArgs {
     fn expose(&self, name: &str, access: AccessPolicy, voice: &Voice) -> Result<Exposed> {
         let children = Children::new(
             name,
@@ -129,7 +129,7 @@ impl Args {
 async fn serve(
     listener: TcpListener,
     exposed: Exposed,
-    mut stop: Stop,
+    mut stop: ExposeStop,
     voice: &Voice,
 ) -> Result<ExitCode> {
     let code = tokio::select! {

@@ -41,7 +41,7 @@ use anyhow::Result;
 
 pub(crate) use entry::meant_key;
 pub(crate) use host::Host;
-pub(crate) use reach::{Address, Program, Reached};
+pub(crate) use reach::{Program, Reached, RemoteServer};
 pub use rehearsal::{Rehearsal, rehearse};
 pub(crate) use servers::{Server, Servers};
 pub(crate) use show::safe;
@@ -51,17 +51,17 @@ use crate::misuse::Misuse;
 use crate::near;
 use crate::out;
 use crate::until::{self, Stopped};
-use ask::Heard;
+use ask::ServerAnswer;
 use entry::Entry;
 use file::{File, Unread};
-use places::{Folders, Place};
-use plan::Verdict;
+use places::{ConfigPlace, Folders};
+use plan::EntryVerdict;
 use show::{Report, shown};
 
 /// What `import` is asked for.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
-pub(crate) struct Args {
+pub(crate) struct ImportArgs {
     /// Config files, JSON or TOML [default: those in the usual places of this project and this user]
     files: Vec<PathBuf>,
     /// Only the server of this name, of one host as `HOST:NAME`; may be given several times
@@ -88,19 +88,19 @@ pub(crate) struct Args {
 }
 
 /// Carries the command out.
-pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+pub(crate) fn play(args: &ImportArgs) -> Result<ExitCode> {
     let folders = Folders::here();
     let places = args.places(&folders)?;
     if args.undo { undo::play(args, places) } else { args.import(places, &folders) }
 }
 
 /// What is known of a file: a plan, or why it cannot be read.
-type Plan = Result<Planned, (Place, Unread)>;
+type FilePlan = Result<Planned, (ConfigPlace, Unread)>;
 
 /// A file, and what would become of its servers.
 struct Planned {
     file: File,
-    verdicts: Vec<Verdict>,
+    verdicts: Vec<EntryVerdict>,
     /// The backup, or why nothing was written; `None` if nothing was to be.
     written: Option<Result<PathBuf, String>>,
 }
@@ -108,7 +108,7 @@ struct Planned {
 impl Planned {
     fn write(&mut self) {
         let edits = self.verdicts.iter().filter_map(|verdict| match verdict {
-            Verdict::Replace(replacement) => Some(replacement.edits.clone()),
+            EntryVerdict::Replace(replacement) => Some(replacement.edits.clone()),
             _ => None,
         });
         let edits: Vec<_> = edits.flatten().collect();
@@ -121,8 +121,8 @@ impl Planned {
     }
 }
 
-impl Args {
-    fn places(&self, folders: &Folders) -> Result<Vec<Place>> {
+impl ImportArgs {
+    fn places(&self, folders: &Folders) -> Result<Vec<ConfigPlace>> {
         if self.files.is_empty() {
             return Ok(folders.files());
         }
@@ -138,12 +138,12 @@ impl Args {
         }
     }
 
-    fn import(&self, places: Vec<Place>, folders: &Folders) -> Result<ExitCode> {
-        let plan = |place: Place| match File::read(place.clone()) {
+    fn import(&self, places: Vec<ConfigPlace>, folders: &Folders) -> Result<ExitCode> {
+        let plan = |place: ConfigPlace| match File::read(place.clone()) {
             Ok(file) => Ok(self.plan(file, folders)),
             Err(why) => Err((place, why)),
         };
-        let mut plans: Vec<Plan> = places.into_iter().map(plan).collect();
+        let mut plans: Vec<FilePlan> = places.into_iter().map(plan).collect();
         self.check_names(plans.iter().flatten().map(|plan| &plan.file))?;
         if !self.offline
             && let Some(stopped) = self.ask(&mut plans, folders)?
@@ -160,16 +160,16 @@ impl Args {
         let program = self.program(folders.is_shared(&file.place));
         let host = file.place.host;
         let judge = |entry: &Entry| match plan::judge(entry, &program) {
-            Verdict::Replace(_) if !self.wants(host, entry) => {
-                Verdict::Left("another was asked for".to_owned())
+            EntryVerdict::Replace(_) if !self.wants(host, entry) => {
+                EntryVerdict::Left("another was asked for".to_owned())
             }
-            Verdict::Could => {
+            EntryVerdict::Could => {
                 let path = &file.place.path;
                 match native::rewritten(entry, &file.document, path, &program) {
-                    Verdict::Replace(it) if self.urls && self.wants(host, entry) => {
-                        Verdict::Replace(it)
+                    EntryVerdict::Replace(it) if self.urls && self.wants(host, entry) => {
+                        EntryVerdict::Replace(it)
                     }
-                    Verdict::Replace(_) => Verdict::Could,
+                    EntryVerdict::Replace(_) => EntryVerdict::Could,
                     verdict => verdict,
                 }
             }
@@ -208,13 +208,15 @@ impl Args {
     }
 
     /// Lets servers speak for themselves, unless a person stops that.
-    fn ask(&self, plans: &mut [Plan], folders: &Folders) -> Result<Option<Stopped>> {
+    fn ask(&self, plans: &mut [FilePlan], folders: &Folders) -> Result<Option<Stopped>> {
         let mut verdicts = Vec::new();
         let mut servers = Vec::new();
         for Planned { file, verdicts: judged, .. } in plans.iter_mut().flatten() {
             for (entry, verdict) in file.entries.iter().zip(judged) {
-                let is_asked =
-                    matches!(verdict, Verdict::ByHand(_) | Verdict::Could | Verdict::Replace(_));
+                let is_asked = matches!(
+                    verdict,
+                    EntryVerdict::ByHand(_) | EntryVerdict::Could | EntryVerdict::Replace(_)
+                );
                 if is_asked && self.wants(file.place.host, entry) {
                     servers.push(ask::address(file, entry, folders));
                     verdicts.push(verdict);
@@ -234,13 +236,13 @@ impl Args {
         };
         for (verdict, heard) in verdicts.into_iter().zip(heard) {
             if let Some(why) = objection(heard) {
-                *verdict = Verdict::Left(why);
+                *verdict = EntryVerdict::Left(why);
             }
         }
         Ok(None)
     }
 
-    fn tell(&self, plans: &[Plan]) -> Result<ExitCode> {
+    fn tell(&self, plans: &[FilePlan]) -> Result<ExitCode> {
         let reports: Vec<_> = plans.iter().map(report).collect();
         let is_whole = reports.iter().all(Report::is_whole);
         if self.json {
@@ -260,7 +262,7 @@ impl Args {
     fn hint(&self, reports: &[Report<'_>]) {
         let done = reports.iter().filter(|it| it.is_whole());
         let verdicts = done.flat_map(|it| it.servers.iter().flatten());
-        let count = verdicts.filter(|(_, it)| matches!(it, Verdict::Replace(_))).count();
+        let count = verdicts.filter(|(_, it)| matches!(it, EntryVerdict::Replace(_))).count();
         match (reports.is_empty(), count, self.write) {
             (true, ..) => eprintln!("{NO_FILES}"),
             (false, 0, _) => eprintln!("nothing to replace"),
@@ -278,13 +280,13 @@ impl Args {
 }
 
 /// Why a server's own words speak against changing its entry.
-fn objection(heard: Heard) -> Option<String> {
+fn objection(heard: ServerAnswer) -> Option<String> {
     match heard {
-        Heard::Fine => None,
-        Heard::Unauthorized => {
+        ServerAnswer::Fine => None,
+        ServerAnswer::Unauthorized => {
             Some("it wants authorization, which is not there yet: it stays as it is".to_owned())
         }
-        Heard::Unknown(why) => Some(format!("it could not be asked: {why}")),
+        ServerAnswer::Unknown(why) => Some(format!("it could not be asked: {why}")),
     }
 }
 
@@ -293,7 +295,7 @@ fn means(word: &str, host: Host, entry: &Entry) -> bool {
     word == entry.name || word.split_once(':') == Some((host.word(), &entry.name))
 }
 
-fn report(plan: &Plan) -> Report<'_> {
+fn report(plan: &FilePlan) -> Report<'_> {
     match plan {
         Ok(Planned { file, verdicts, written }) => Report {
             place: &file.place,

@@ -73,19 +73,19 @@ struct Args {
 #[derive(Subcommand)]
 enum Command {
     /// Is an MCP server on stdin and stdout, in front of a remote one: a drop-in for `npx mcp-remote`.
-    Bridge(Box<bridge::Args>),
+    Bridge(Box<bridge::BridgeArgs>),
     #[command(flatten)]
-    Talk(talk::Command),
+    Talk(talk::TalkCommand),
     /// Looks at a server from outside, and says what to do about what it finds.
     ///
     /// Reach, revisions, sessions, streams, speed, safety, tools: what each means for a client of ours.
     /// It never calls a tool, tries everything once, and gives back the sessions that it opened.
-    Check(check::Args),
+    Check(check::CheckArgs),
     /// Answers completion scripts.
     #[command(subcommand, hide = true)]
-    Complete(complete::Command),
+    Complete(complete::CompletionKind),
     /// Prints what a shell needs to complete these commands.
-    Completions(completions::Args),
+    Completions(completions::CompletionsArgs),
     /// Breaks a server in five ways before your eyes, and shows what the client does about it.
     ///
     /// Needs no server and no network: the server listens on a port of this machine, inside this
@@ -93,25 +93,25 @@ enum Command {
     /// settings, and each act says whether the client kept its promise. Takes about half a minute.
     /// Ends with 0 if every promise held, with 1 if not. Colour is for terminals; NO_COLOR=1 says
     /// no to it.
-    Demo(demo::Args),
+    Demo(demo::DemoArgs),
     /// Is a Streamable HTTP server in front of a local one on stdio, for any number of clients.
-    Expose(expose::Args),
+    Expose(expose::ExposeArgs),
     /// Puts our bridge in place of `mcp-remote` and others in the config files of MCP hosts.
-    Import(import::Args),
+    Import(import::ImportArgs),
     /// Breaks MCP clients in exact ways, and says how they take it.
     #[command(subcommand)]
-    Lab(lab::Command),
+    Lab(lab::LabCommand),
     /// Prints the manual, for `man`.
-    Man(man::Args),
+    Man(man::ManArgs),
     /// Lists the servers that are known by name here, and which file says so.
-    Servers(servers::Args),
+    Servers(servers::ServersArgs),
     /// Shows the bridges that run on this machine, and how they are.
-    Status(status::Args),
+    Status(status::StatusArgs),
     /// Stands between `expose` and a server, so that nothing of it is left when `expose` is gone.
     #[command(hide = true)]
-    Supervise(supervise::Args),
+    Supervise(supervise::SuperviseArgs),
     /// Approves the `ridethrough.toml` of a project, as it is.
-    Trust(trust::Args),
+    Trust(trust::TrustArgs),
 }
 
 /// Does what the command line says.

@@ -10,13 +10,13 @@ use crate::out;
 
 /// What `man` is asked for.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ManArgs {
     /// Write a page for every command into this folder, in place of one page to stdout
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-pub(crate) fn play(args: &Args, command: clap::Command) -> Result<ExitCode> {
+pub(crate) fn play(args: &ManArgs, command: clap::Command) -> Result<ExitCode> {
     if let Some(folder) = &args.out {
         let wanted = || format!("writing pages into `{}`", folder.display());
         std::fs::create_dir_all(folder).with_context(wanted)?;

@@ -7,7 +7,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use crate::import::{Address, Host, Reached, Server, Servers, safe};
+use crate::import::{Host, Reached, RemoteServer, Server, Servers, safe};
 use crate::misuse::Misuse;
 use crate::{near, program};
 
@@ -24,7 +24,7 @@ pub(crate) fn resolve(word: &str) -> Result<Resolved, Misuse> {
     let local = local_url(word);
     let word = local.as_deref().unwrap_or(word);
     if word.contains("://") {
-        let address = Address { url: word.into(), ..Address::default() };
+        let address = RemoteServer { url: word.into(), ..RemoteServer::default() };
         return Ok(Resolved { named: None, reached: Reached::Remote(address) });
     }
     resolve_among(word, &Servers::here())
@@ -35,7 +35,7 @@ pub(crate) fn resolve_by_user(word: &str) -> Result<Resolved, Misuse> {
     let local = local_url(word);
     let word = local.as_deref().unwrap_or(word);
     if word.contains("://") {
-        let address = Address { url: word.into(), ..Address::default() };
+        let address = RemoteServer { url: word.into(), ..RemoteServer::default() };
         return Ok(Resolved { named: None, reached: Reached::Remote(address) });
     }
     resolve_among(word, &Servers::of_user())

@@ -96,12 +96,12 @@ impl Options {
     /// Everything that was said, from flags, environment and files.
     pub(crate) fn settings(&self) -> Result<Settings, Misuse> {
         let (project, note) = match project::say()? {
-            project::Said::Approved(layer) => (layer, None),
-            project::Said::Ignored(why) => (
+            project::ProjectFate::Approved(layer) => (layer, None),
+            project::ProjectFate::Ignored(why) => (
                 Layer::default(),
                 Some(format!("nothing from {} here, which is not approved: {why}", project::NAME)),
             ),
-            project::Said::Nothing => (Layer::default(), None),
+            project::ProjectFate::Nothing => (Layer::default(), None),
         };
         let here = format!("{} here, which is approved", project::NAME);
         let mut settings = self.gathered(Layer::default(), Some((&here, project)))?;

@@ -10,7 +10,7 @@ use crate::{out, target};
 
 /// What `servers` is asked for.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ServersArgs {
     /// Print a JSON array for machines
     #[arg(long)]
     json: bool,
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 /// A server as it is shown: nothing of it may be a secret.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Known {
+struct ShownServer {
     name: String,
     /// What to type.
     word: String,
@@ -30,7 +30,7 @@ struct Known {
     file: String,
 }
 
-pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+pub(crate) fn play(args: &ServersArgs) -> Result<ExitCode> {
     let servers = Servers::here();
     let known = known(&servers);
     let printed = out::print(|out| {
@@ -39,7 +39,7 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
         } else {
             known.iter().try_for_each(|it| {
                 let unusable = if it.is_usable { "" } else { " (cannot be used)" };
-                let Known { word, server, file, host, .. } = it;
+                let ShownServer { word, server, file, host, .. } = it;
                 writeln!(out, "{word}{unusable}\n    {server}\n    {file} of {host}")
             })
         }
@@ -57,7 +57,7 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
 }
 
 /// Each of them once, with the word that means it alone.
-fn known(servers: &Servers) -> Vec<Known> {
+fn known(servers: &Servers) -> Vec<ShownServer> {
     let mut all = Vec::new();
     for name in servers.names() {
         let found = servers.named(name, None);
@@ -72,7 +72,7 @@ fn known(servers: &Servers) -> Vec<Known> {
                 Ok(target) => target.to_string(),
                 Err(misuse) => misuse.what.clone(),
             };
-            all.push(Known {
+            all.push(ShownServer {
                 name: safe(name),
                 word: safe(&word),
                 host,

@@ -20,7 +20,7 @@ pub(crate) use server::StatusServer;
 /// What `status` is asked for.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
-pub(crate) struct Args {
+pub(crate) struct StatusArgs {
     /// Print a JSON array for machines
     #[arg(long)]
     json: bool,
@@ -29,9 +29,9 @@ pub(crate) struct Args {
     watch: bool,
 }
 
-pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+pub(crate) fn play(args: &StatusArgs) -> Result<ExitCode> {
     let is_colourful = out::is_colourful(&std::io::stdout());
-    let show = |seen: &[ask::Seen]| {
+    let show = |seen: &[ask::BridgeSeen]| {
         if args.json { ask::json(seen) } else { table::of(seen, is_colourful) }
     };
     let looked = until::stopped(async {

@@ -35,7 +35,7 @@ use crate::{platform, until};
 
 /// What `supervise` is asked for.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct SuperviseArgs {
     /// Become the server, and die with the supervisor of this number
     #[arg(long, value_name = "PID")]
     tied_to: Option<i32>,
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+pub(crate) fn play(args: &SuperviseArgs) -> Result<ExitCode> {
     if let Some(supervisor) = args.tied_to {
         return tie::become_server(supervisor, &args.command);
     }

@@ -10,7 +10,7 @@ use ridethrough::{Client, ClientBuilder};
 use ridethrough_core::secrets::Secrets;
 use secrecy::ExposeSecret;
 
-use crate::import::{Address, Program, Reached, safe};
+use crate::import::{Program, Reached, RemoteServer, safe};
 use crate::misuse::Misuse;
 use crate::next_step::Spoken;
 use crate::stray_line::StrayLine;
@@ -18,28 +18,28 @@ use crate::{names, next_step, program};
 
 /// A server that a client can be made for. It prints without the URL's query, where people put keys.
 pub(crate) struct Target {
-    place: Place,
+    place: TargetPlace,
     /// Its name and the file that has it, unless a URL was typed.
     named: Option<(String, PathBuf)>,
     /// What it prints besides messages, if it is a program.
     stray_line: StrayLine,
 }
 
-enum Place {
+enum TargetPlace {
     Program(Program),
-    Url { address: Address, endpoint: Endpoint },
+    Url { address: RemoteServer, endpoint: Endpoint },
 }
 
 /// Finds the server.
 pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
     if let Some(program) = program::in_word(word) {
-        return Ok(Target::new(Place::Program(program), None));
+        return Ok(Target::new(TargetPlace::Program(program), None));
     }
     let resolved = names::resolve(word)?;
     let place = match resolved.reached {
-        Reached::Local(program) => Place::Program(program),
+        Reached::Local(program) => TargetPlace::Program(program),
         Reached::Remote(address) => match Endpoint::parse(address.url.expose_secret()) {
-            Ok(endpoint) => Place::Url { address, endpoint },
+            Ok(endpoint) => TargetPlace::Url { address, endpoint },
             // The URL itself may hold a password.
             Err(error) => {
                 let url = address.url.expose_secret();
@@ -56,7 +56,7 @@ pub(crate) fn behind_bridge(word: &str) -> Result<Target, Misuse> {
     let resolved = names::resolve_by_user(word)?;
     match resolved.reached {
         Reached::Remote(address) => match Endpoint::parse(address.url.expose_secret()) {
-            Ok(endpoint) => Ok(Target::new(Place::Url { address, endpoint }, resolved.named)),
+            Ok(endpoint) => Ok(Target::new(TargetPlace::Url { address, endpoint }, resolved.named)),
             Err(error) => Err(unfit(address.url.expose_secret(), &error, resolved.named.as_ref())),
         },
         Reached::Local(_) => Err(Misuse {
@@ -68,23 +68,23 @@ pub(crate) fn behind_bridge(word: &str) -> Result<Target, Misuse> {
 }
 
 impl Target {
-    fn new(place: Place, named: Option<(String, PathBuf)>) -> Self {
+    fn new(place: TargetPlace, named: Option<(String, PathBuf)>) -> Self {
         Self { place, named, stray_line: StrayLine::default() }
     }
 
     /// Begins a client of this server, without the headers and the token of its file.
     pub(crate) fn client(&self) -> ClientBuilder {
         match &self.place {
-            Place::Program(program) => spawn(program, self.stray_line.clone()),
-            Place::Url { address, .. } => Client::builder(address.url.expose_secret()),
+            TargetPlace::Program(program) => spawn(program, self.stray_line.clone()),
+            TargetPlace::Url { address, .. } => Client::builder(address.url.expose_secret()),
         }
     }
 
     /// Where it is and what its file says to send there; `None` for a program.
-    pub(crate) const fn address(&self) -> Option<&Address> {
+    pub(crate) const fn address(&self) -> Option<&RemoteServer> {
         match &self.place {
-            Place::Program(_) => None,
-            Place::Url { address, .. } => Some(address),
+            TargetPlace::Program(_) => None,
+            TargetPlace::Url { address, .. } => Some(address),
         }
     }
 
@@ -99,11 +99,11 @@ impl Target {
     pub(crate) fn word(&self) -> String {
         match (&self.named, &self.place) {
             (Some((name, _)), _) => safe(name),
-            (None, Place::Program(program)) => {
+            (None, TargetPlace::Program(program)) => {
                 let args = if program.args.is_empty() { "" } else { " ..." };
                 format!("-- {}{args}", safe(&program.command))
             }
-            (None, Place::Url { endpoint, .. }) => {
+            (None, TargetPlace::Url { endpoint, .. }) => {
                 next_step::quoted(&format!("{}{}", shown(endpoint), shown_query(endpoint)))
             }
         }
@@ -112,11 +112,11 @@ impl Target {
     /// How people are told what to do about it.
     pub(crate) fn spoken(&self) -> Spoken {
         let url = match &self.place {
-            Place::Program(_) => None,
-            Place::Url { endpoint, .. } => Some(shown(endpoint)),
+            TargetPlace::Program(_) => None,
+            TargetPlace::Url { endpoint, .. } => Some(shown(endpoint)),
         };
         let query = match (&self.named, &self.place) {
-            (None, Place::Url { endpoint, .. }) => shown_query(endpoint),
+            (None, TargetPlace::Url { endpoint, .. }) => shown_query(endpoint),
             _ => String::new(),
         };
         Spoken { word: self.word(), url, query, flags: String::new() }
@@ -130,8 +130,8 @@ impl Target {
     /// What is waited for while nothing comes.
     pub(crate) const fn awaited(&self) -> &'static str {
         match &self.place {
-            Place::Program(_) => "the program, which may still be starting",
-            Place::Url { .. } => "the server",
+            TargetPlace::Program(_) => "the program, which may still be starting",
+            TargetPlace::Url { .. } => "the server",
         }
     }
 
@@ -147,8 +147,8 @@ impl Target {
     /// Whether somebody between us and the server can listen.
     fn is_open(&self) -> bool {
         match &self.place {
-            Place::Program(_) => false,
-            Place::Url { endpoint, .. } => !is_safe_from_listeners(endpoint),
+            TargetPlace::Program(_) => false,
+            TargetPlace::Url { endpoint, .. } => !is_safe_from_listeners(endpoint),
         }
     }
 }
@@ -156,8 +156,8 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Program(program) => write!(f, "the program `{}`", safe(&program.command)),
-            Place::Url { endpoint, .. } => f.write_str(&shown(endpoint)),
+            TargetPlace::Program(program) => write!(f, "the program `{}`", safe(&program.command)),
+            TargetPlace::Url { endpoint, .. } => f.write_str(&shown(endpoint)),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::talk::{self, safe};
 /// What `trust` is asked for.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
-pub(crate) struct Args {
+pub(crate) struct TrustArgs {
     /// The file [default: `ridethrough.toml` in the working directory]
     file: Option<PathBuf>,
     /// Take the approval back
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     yes: bool,
 }
 
-pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+pub(crate) fn play(args: &TrustArgs) -> Result<ExitCode> {
     let path = args.file.clone().unwrap_or_else(|| PathBuf::from(project::NAME));
     let shown = safe::line(&path.to_string_lossy());
     let mut approvals = Approvals::read();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Notes;
 use super::finding::{Finding, Subject};
 use super::hello::visit_of;
-use super::seen::Seen;
+use super::seen::AnswerSeen;
 use super::wire::{Visit, Wire};
 use crate::secrets;
 
@@ -17,7 +17,7 @@ pub(super) enum Era {
     Foreign,
     Legacy,
     /// Stateless; this is what it said of itself.
-    Modern(Box<Seen>),
+    Modern(Box<AnswerSeen>),
     Unknown,
 }
 
@@ -44,7 +44,7 @@ pub(super) async fn look(wire: &mut Wire) -> (Era, Finding) {
 }
 
 /// Reads an answer to `server/discover`, as our client would.
-fn judge(seen: Seen) -> (Era, Finding) {
+fn judge(seen: AnswerSeen) -> (Era, Finding) {
     let (modern, words) = (Version::V2026_07_28, seen.words());
     match discovery::verdict(seen.head.status, seen.answer.as_ref()) {
         Verdict::Modern(version) if seen.result().is_none() => {

@@ -8,7 +8,7 @@ pub(super) struct Finding {
     pub(super) subject: Subject,
     /// What scripts know it by.
     pub(super) name: &'static str,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: FindingVerdict,
     /// What was seen, and what that means for a client of ours.
     pub(super) what: String,
     /// What to do, if there is something.
@@ -31,7 +31,7 @@ pub(super) enum Subject {
 /// How a finding is to be taken, the gravest last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Verdict {
+pub(super) enum FindingVerdict {
     Good,
     Note,
     /// It could not be looked at.
@@ -64,19 +64,19 @@ impl Subject {
     }
 
     pub(super) fn good(self, name: &'static str, what: impl Into<String>) -> Finding {
-        self.found(name, Verdict::Good, what)
+        self.found(name, FindingVerdict::Good, what)
     }
 
     pub(super) fn note(self, name: &'static str, what: impl Into<String>) -> Finding {
-        self.found(name, Verdict::Note, what)
+        self.found(name, FindingVerdict::Note, what)
     }
 
     pub(super) fn warning(self, name: &'static str, what: impl Into<String>) -> Finding {
-        self.found(name, Verdict::Warning, what)
+        self.found(name, FindingVerdict::Warning, what)
     }
 
     pub(super) fn bad(self, name: &'static str, what: impl Into<String>) -> Finding {
-        self.found(name, Verdict::Bad, what)
+        self.found(name, FindingVerdict::Bad, what)
     }
 
     /// It could not be looked at, for this reason.
@@ -86,10 +86,15 @@ impl Subject {
         what: &str,
         because: impl std::fmt::Display,
     ) -> Finding {
-        self.found(name, Verdict::Unknown, format!("{what}: unknown, because {because}"))
+        self.found(name, FindingVerdict::Unknown, format!("{what}: unknown, because {because}"))
     }
 
-    fn found(self, name: &'static str, verdict: Verdict, what: impl Into<String>) -> Finding {
+    fn found(
+        self,
+        name: &'static str,
+        verdict: FindingVerdict,
+        what: impl Into<String>,
+    ) -> Finding {
         Finding { subject: self, name, verdict, what: what.into(), advice: None }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Notes;
 use super::finding::{Finding, Subject};
 use super::hello::visit_of;
-use super::seen::Seen;
+use super::seen::AnswerSeen;
 use super::wire::{Miss, Visit, Wire};
 use crate::target;
 
@@ -29,7 +29,7 @@ async fn pretend(
     visit: &Visit,
     header: &'static str,
     value: &str,
-) -> Result<Seen, Miss> {
+) -> Result<AnswerSeen, Miss> {
     let ask = if visit.is_stateless() {
         wire.stateless("server/discover", Value::Null)
     } else {
@@ -51,7 +51,7 @@ struct Guard {
 }
 
 impl Guard {
-    fn judge(&self, seen: Result<Seen, Miss>) -> Finding {
+    fn judge(&self, seen: Result<AnswerSeen, Miss>) -> Finding {
         let (name, header) = (self.name, self.header);
         let unknown = |because: String| {
             Subject::Safety.unknown(name, &format!("a foreign {header}"), because)

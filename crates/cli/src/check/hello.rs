@@ -6,7 +6,7 @@ use ridethrough::machine::session::SessionId;
 use ridethrough::server::Version;
 
 use super::finding::{Finding, Subject};
-use super::seen::Seen;
+use super::seen::AnswerSeen;
 use super::wire::{Ask, Miss, Visit, Wire, millis};
 use super::{Notes, redirect, refusal, tls};
 use crate::exit::Exit;
@@ -50,7 +50,7 @@ pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<Hello, Ex
 }
 
 /// What stands in for a handshake with a server that knows none: what it says of itself.
-pub(super) fn stateless(discovered: &Seen, notes: &mut Notes) -> Hello {
+pub(super) fn stateless(discovered: &AnswerSeen, notes: &mut Notes) -> Hello {
     let version = Version::V2026_07_28.as_str().to_owned();
     let result = discovered.result().cloned().unwrap_or_else(Json::empty_object);
     introduce(discovered, "server/discover", &result, notes);
@@ -63,7 +63,7 @@ fn has_tools(result: &Json) -> bool {
     result.member("capabilities").is_some_and(|it| it.member("tools").is_some())
 }
 
-async fn ask(wire: &mut Wire, notes: &mut Notes) -> Result<Seen, Exit> {
+async fn ask(wire: &mut Wire, notes: &mut Notes) -> Result<AnswerSeen, Exit> {
     let ask = wire.initialize(Version::LATEST_LEGACY.as_str());
     let asked = wire.ask(ask).await;
     if tls::is_likely(asked.as_ref()) && tls::look(wire, notes).await {
@@ -78,12 +78,12 @@ async fn ask(wire: &mut Wire, notes: &mut Notes) -> Result<Seen, Exit> {
 }
 
 /// The session that an answer to `initialize` opened, whether or not it can be used.
-pub(super) fn visit_of(seen: &Seen) -> Visit {
+pub(super) fn visit_of(seen: &AnswerSeen) -> Visit {
     let session = seen.header("mcp-session-id").and_then(SessionId::new);
     Visit { session, version: seen.result().and_then(version_of).unwrap_or_default() }
 }
 
-fn introduce(seen: &Seen, asked: &'static str, result: &Json, notes: &mut Notes) {
+fn introduce(seen: &AnswerSeen, asked: &'static str, result: &Json, notes: &mut Notes) {
     let in_meta = || result.member("_meta")?.member("io.modelcontextprotocol/serverInfo");
     let info = result.member("serverInfo").or_else(in_meta);
     let text = |key: &str| info.as_ref()?.member(key)?.read::<String>();
@@ -100,7 +100,7 @@ fn introduce(seen: &Seen, asked: &'static str, result: &Json, notes: &mut Notes)
 }
 
 /// The form of an answer, in words.
-pub(super) fn form(seen: &Seen) -> &'static str {
+pub(super) fn form(seen: &AnswerSeen) -> &'static str {
     match (&seen.stream, seen.head.content) {
         (Some(_), _) => "as an event stream",
         (None, Content::Json) => "as JSON",
@@ -136,7 +136,7 @@ fn judge(version: &str) -> Finding {
     }
 }
 
-fn initialized(ready: Result<Seen, Miss>) -> Finding {
+fn initialized(ready: Result<AnswerSeen, Miss>) -> Finding {
     match ready {
         Ok(seen) if seen.head.status.as_u16() == 202 => {
             Subject::Protocol.good("initialized", "accepts `notifications/initialized` with 202")

@@ -7,7 +7,7 @@ use ridethrough::probe::keep_alive;
 use serde_json::Value;
 
 use super::finding::{Finding, Subject};
-use super::seen::Seen;
+use super::seen::AnswerSeen;
 use super::wire::{Visit, Wire, millis};
 use super::{Notes, in_millis};
 
@@ -38,12 +38,16 @@ pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     let asked = times.len();
     tell_times(times, notes);
     notes.findings.extend(judge_gaps(&gaps));
-    let kept = Kept { closed: wire.closed - closed, lingering: wire.lingering - lingering, rests };
+    let kept = KeptConnections {
+        closed: wire.closed - closed,
+        lingering: wire.lingering - lingering,
+        rests,
+    };
     notes.add(kept.judge(asked));
 }
 
 /// An answer to `ping`, or why there is none.
-async fn ping(wire: &mut Wire, visit: &Visit) -> Result<Seen, String> {
+async fn ping(wire: &mut Wire, visit: &Visit) -> Result<AnswerSeen, String> {
     // The stateless revision has no `ping`: whoever says who it is, is there.
     let method = if visit.is_stateless() { "server/discover" } else { "ping" };
     let ask = wire.request_of(visit, method, Value::Null);
@@ -102,7 +106,7 @@ fn judge_gaps(gaps: &[Duration]) -> Option<Finding> {
 }
 
 /// What became of connections between pings.
-struct Kept {
+struct KeptConnections {
     /// By the server.
     closed: u32,
     /// By us, because a stream went on after its answer.
@@ -111,7 +115,7 @@ struct Kept {
     rests: Option<u64>,
 }
 
-impl Kept {
+impl KeptConnections {
     fn judge(&self, asked: usize) -> Finding {
         let Self { closed, lingering, rests } = self;
         let keep = "let the server, or the proxy before it, keep connections (HTTP keep-alive)";

@@ -5,7 +5,7 @@
 use ridethrough_lab::page::{self, Life, Markup, Sign};
 
 use super::Notes;
-use super::finding::{Finding, Subject, Verdict};
+use super::finding::{Finding, FindingVerdict, Subject};
 use super::report::advised;
 use super::tools::{Repeat, Tool};
 use crate::secrets;
@@ -127,7 +127,7 @@ fn finding(page: &mut Markup, finding: &Finding) {
         page::shape(page, sign);
         page.element("div", &[], |page| {
             page.prose(&safe::our_line(&finding.what));
-            if finding.verdict != Verdict::Good {
+            if finding.verdict != FindingVerdict::Good {
                 page.text(" ").words("small", &[], word(finding.verdict));
             }
         });
@@ -161,37 +161,42 @@ fn tools(page: &mut Markup, tools: &[Tool]) {
     }
 }
 
-const fn sign(verdict: Verdict) -> Sign {
+const fn sign(verdict: FindingVerdict) -> Sign {
     match verdict {
-        Verdict::Bad => Sign::Fail,
-        Verdict::Good => Sign::Pass,
-        Verdict::Note => Sign::Note,
-        Verdict::Unknown => Sign::Unknown,
-        Verdict::Warning => Sign::Soft,
+        FindingVerdict::Bad => Sign::Fail,
+        FindingVerdict::Good => Sign::Pass,
+        FindingVerdict::Note => Sign::Note,
+        FindingVerdict::Unknown => Sign::Unknown,
+        FindingVerdict::Warning => Sign::Soft,
     }
 }
 
 /// In one word.
-const fn word(verdict: Verdict) -> &'static str {
+const fn word(verdict: FindingVerdict) -> &'static str {
     match verdict {
-        Verdict::Bad => "bad",
-        Verdict::Good => "good",
-        Verdict::Note => "note",
-        Verdict::Unknown => "unknown",
-        Verdict::Warning => "warning",
+        FindingVerdict::Bad => "bad",
+        FindingVerdict::Good => "good",
+        FindingVerdict::Note => "note",
+        FindingVerdict::Unknown => "unknown",
+        FindingVerdict::Warning => "warning",
     }
 }
 
 /// What is added to the word for more than one.
-const fn plural(verdict: Verdict) -> &'static str {
+const fn plural(verdict: FindingVerdict) -> &'static str {
     match verdict {
-        Verdict::Bad | Verdict::Good | Verdict::Unknown => "",
-        Verdict::Note | Verdict::Warning => "s",
+        FindingVerdict::Bad | FindingVerdict::Good | FindingVerdict::Unknown => "",
+        FindingVerdict::Note | FindingVerdict::Warning => "s",
     }
 }
 
-const GRAVEST_FIRST: [Verdict; 5] =
-    [Verdict::Bad, Verdict::Warning, Verdict::Unknown, Verdict::Note, Verdict::Good];
+const GRAVEST_FIRST: [FindingVerdict; 5] = [
+    FindingVerdict::Bad,
+    FindingVerdict::Warning,
+    FindingVerdict::Unknown,
+    FindingVerdict::Note,
+    FindingVerdict::Good,
+];
 /// More names are a wall; `--json` has them all.
 const MOST_SHOWN: usize = 300;
 const FOOT: &str = "Made by ridethrough check, which looked from outside and called no tool. Times \

@@ -4,12 +4,12 @@ use ridethrough::machine::head::Redirect;
 use ridethrough::transport::Endpoint;
 
 use super::finding::{Finding, Subject};
-use super::seen::Seen;
+use super::seen::AnswerSeen;
 use super::wire::Wire;
 use crate::{secrets, target};
 
 /// The path to go on with, if the server sent us to one of its own in a way that keeps the question.
-pub(super) fn followed(seen: &Seen) -> Option<String> {
+pub(super) fn followed(seen: &AnswerSeen) -> Option<String> {
     match (&seen.head.redirect, seen.head.status.as_u16()) {
         (Some(Redirect::SameOrigin(path)), 307 | 308) => Some(path.to_string()),
         _ => None,
@@ -40,7 +40,7 @@ pub(super) fn moved(statuses: &[u16], wire: &Wire) -> Option<Finding> {
 }
 
 /// A redirect that our client does not follow, in words.
-pub(super) fn elsewhere(seen: &Seen, wire: &Wire) -> Finding {
+pub(super) fn elsewhere(seen: &AnswerSeen, wire: &Wire) -> Finding {
     let status = seen.head.status.as_u16();
     let (what, advice) = match &seen.head.redirect {
         None => (

@@ -10,7 +10,7 @@ use super::era::{self, Era};
 use super::finding::{Finding, Subject};
 use super::hello::{self, Hello};
 use super::redirect;
-use super::seen::{End, Seen};
+use super::seen::{AnswerSeen, ReadEnd};
 use super::wire::{Ask, Miss, Wire};
 use crate::exit::Exit;
 use crate::{next_step, secrets};
@@ -52,7 +52,7 @@ pub(super) fn unanswered(miss: &Miss) -> (Finding, Exit) {
 }
 
 /// The head of an answer came, and the answer did not: in words. `None` if it is whole.
-fn unfinished(seen: &Seen, wire: &Wire) -> Option<(Finding, Exit)> {
+fn unfinished(seen: &AnswerSeen, wire: &Wire) -> Option<(Finding, Exit)> {
     let because = seen.unfinished()?;
     // The mark of HTTP+SSE says more than the answer that is missing.
     if seen.stream.as_ref().is_some_and(|it| it.endpoint.is_some()) {
@@ -61,18 +61,18 @@ fn unfinished(seen: &Seen, wire: &Wire) -> Option<(Finding, Exit)> {
     let said =
         |what: String, advice: &str| Subject::Protocol.bad("initialize", what).advise(advice);
     Some(match &seen.end {
-        End::Open => {
+        ReadEnd::Open => {
             let miss = if wire.is_over() { Miss::Late } else { Miss::Silent };
             let (finding, exit) = unanswered(&miss);
             let what = format!("{}; only the head of an answer was there", finding.what);
             (Finding { what, ..finding }, exit)
         }
-        End::Overlong => {
+        ReadEnd::Overlong => {
             let what = "answers `initialize` without end: it was left alone after a mebibyte";
             let advice = "look what the server sends there: an answer to `initialize` is short";
             (said(what.to_owned(), advice), Exit::Protocol)
         }
-        End::Broken(_) | End::Ended => {
+        ReadEnd::Broken(_) | ReadEnd::Ended => {
             let what = format!("`initialize` has no answer: {because}");
             let advice = "look at the log of the server and of what stands before it: one of them \
                  drops answers on the way";
@@ -83,7 +83,7 @@ fn unfinished(seen: &Seen, wire: &Wire) -> Option<(Finding, Exit)> {
 
 /// Says what an answer to `initialize` means that opens no session, and how the check goes on or ends.
 pub(super) async fn explain(
-    seen: &Seen,
+    seen: &AnswerSeen,
     wire: &mut Wire,
     notes: &mut Notes,
 ) -> Result<Hello, Exit> {
@@ -137,7 +137,7 @@ pub(super) async fn explain(
 }
 
 /// What an answer means that leaves nothing to ask.
-fn outright(seen: &Seen, wire: &Wire) -> Option<(Finding, Exit)> {
+fn outright(seen: &AnswerSeen, wire: &Wire) -> Option<(Finding, Exit)> {
     match seen.head.status.as_u16() {
         401 | 403 | 407 => Some((unauthorized(seen, wire), Exit::Unauthorized)),
         // Whoever is busy may say so in JSON-RPC too.
@@ -149,7 +149,7 @@ fn outright(seen: &Seen, wire: &Wire) -> Option<(Finding, Exit)> {
     }
 }
 
-fn turned_away(seen: &Seen) -> Finding {
+fn turned_away(seen: &AnswerSeen) -> Finding {
     let wait = seen.head.retry_after.map(|it| format!(" and asks to wait {} s", it.as_secs()));
     let (words, said) = (seen.words(), seen.said());
     let what = format!("turns us away: {words}{}{said}", wait.unwrap_or_default());
@@ -157,7 +157,7 @@ fn turned_away(seen: &Seen) -> Finding {
     Subject::Protocol.bad("initialize", what).advise(advice)
 }
 
-fn mistyped(seen: &Seen) -> Finding {
+fn mistyped(seen: &AnswerSeen) -> Finding {
     let what = format!(
         "answers `initialize` with JSON-RPC as `{}`: our client does not read a success of that \
          type, and cannot talk to this server",
@@ -167,7 +167,7 @@ fn mistyped(seen: &Seen) -> Finding {
 }
 
 /// What the challenge of a 401 asks for, and what the server says beside it.
-fn unauthorized(seen: &Seen, wire: &Wire) -> Finding {
+fn unauthorized(seen: &AnswerSeen, wire: &Wire) -> Finding {
     let challenges = seen.headers.get_all("www-authenticate").iter();
     let challenge = challenges.filter_map(|it| it.to_str().ok()).collect::<Vec<_>>().join(", ");
     let scheme = challenge.split_whitespace().next().unwrap_or_default().trim_end_matches(',');
@@ -228,7 +228,7 @@ async fn is_old(wire: &mut Wire) -> bool {
     seen.is_ok_and(|seen| seen.stream.is_some_and(|it| it.endpoint.is_some()))
 }
 
-fn stranger(seen: &Seen, wire: &Wire) -> Finding {
+fn stranger(seen: &AnswerSeen, wire: &Wire) -> Finding {
     let what = match (seen.head.content, &seen.answer) {
         (Content::Html, _) => {
             format!("not an MCP server: a web page answers ({})", seen.head.status.as_u16())

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::Notes;
-use super::finding::{Finding, Subject, Verdict};
+use super::finding::{Finding, FindingVerdict, Subject};
 use super::tools::{Repeat, Tool};
 use crate::exit::Exit;
 use crate::out::{Colour, lines_of, painted};
@@ -48,8 +48,8 @@ fn advice(out: &mut dyn Write, notes: &Notes, look: Look) -> io::Result<()> {
         }
     }
     let count = |verdict| notes.findings.iter().filter(|it| it.verdict == verdict).count();
-    let problems = count(Verdict::Bad) + count(Verdict::Warning);
-    let unknown = match count(Verdict::Unknown) {
+    let problems = count(FindingVerdict::Bad) + count(FindingVerdict::Warning);
+    let unknown = match count(FindingVerdict::Unknown) {
         0 => String::new(),
         unknown => format!("; {unknown} could not be looked at"),
     };
@@ -75,7 +75,7 @@ pub(super) fn advised(findings: &[Finding]) -> Vec<&str> {
 
 /// The tools by what becomes of a call in doubt.
 fn tools(out: &mut dyn Write, notes: &Notes, look: Look) -> io::Result<()> {
-    let margin = " ".repeat(visible(&sign(Verdict::Good, look)));
+    let margin = " ".repeat(visible(&sign(FindingVerdict::Good, look)));
     for (repeat, title) in [
         (Repeat::Always, "a call in doubt is sent again:"),
         (Repeat::IfMarked, "a call in doubt is not sent again, unless marked by --repeatable:"),
@@ -124,13 +124,13 @@ fn visible(sign: &str) -> usize {
     plain.map(|part| part.chars().count()).sum()
 }
 
-fn sign(verdict: Verdict, look: Look) -> String {
+fn sign(verdict: FindingVerdict, look: Look) -> String {
     let (fancy, plain, colour) = match verdict {
-        Verdict::Good => ("\u{2713}", "ok  ", Colour::Green),
-        Verdict::Note => ("\u{2022}", "note", Colour::Faint),
-        Verdict::Unknown => ("?", "?   ", Colour::Faint),
-        Verdict::Warning => ("!", "warn", Colour::Yellow),
-        Verdict::Bad => ("\u{2717}", "BAD ", Colour::Red),
+        FindingVerdict::Good => ("\u{2713}", "ok  ", Colour::Green),
+        FindingVerdict::Note => ("\u{2022}", "note", Colour::Faint),
+        FindingVerdict::Unknown => ("?", "?   ", Colour::Faint),
+        FindingVerdict::Warning => ("!", "warn", Colour::Yellow),
+        FindingVerdict::Bad => ("\u{2717}", "BAD ", Colour::Red),
     };
     painted(if look.is_fancy { fancy } else { plain }, colour, look.is_colourful)
 }
@@ -146,7 +146,7 @@ pub(super) fn json(notes: &Notes, exit: Exit) -> String {
         is_stateless_spoken: Option<bool>,
         findings: &'a [Finding],
         advice: Vec<&'a str>,
-        figures: &'a super::Figures,
+        figures: &'a super::CheckFigures,
         tools: &'a [Tool],
         exit_code: u8,
     }
@@ -189,7 +189,7 @@ mod tests {
     fn a_sign_is_as_wide_as_it_looks() {
         let look = Look { is_colourful: true, is_fancy: true };
 
-        assert_eq!(visible(&sign(Verdict::Bad, look)), 1);
+        assert_eq!(visible(&sign(FindingVerdict::Bad, look)), 1);
         assert_eq!(visible("warn"), 4);
     }
 }

@@ -21,7 +21,7 @@ use ridethrough::transport::{AnswerHead, Body, Failure};
 use tokio::time::{Instant, timeout_at};
 
 /// An answer, as far as it was read.
-pub(super) struct Seen {
+pub(super) struct AnswerSeen {
     pub(super) head: AnswerHead,
     pub(super) headers: HeaderMap,
     /// The body, or the event that held the answer.
@@ -32,7 +32,7 @@ pub(super) struct Seen {
     pub(super) is_mistyped: bool,
     /// What an event stream said beside it.
     pub(super) stream: Option<Streamed>,
-    pub(super) end: End,
+    pub(super) end: ReadEnd,
     /// How long it took until the answer was there, or the head if there is none.
     pub(super) took: Duration,
     /// How long of that the head took.
@@ -55,7 +55,7 @@ pub(super) struct Streamed {
 
 /// How far it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ReadEnd {
     /// It broke off.
     Broken(Failure),
     Ended,
@@ -74,7 +74,7 @@ pub(super) struct Bounds {
     pub(super) stops_at_answer: bool,
 }
 
-impl Seen {
+impl AnswerSeen {
     /// Reads an answer to the request with this id.
     pub(super) async fn read(found: Found, id: u64, began: Instant, bounds: Bounds) -> Self {
         let mut body = found.body;
@@ -85,7 +85,7 @@ impl Seen {
             answer: None,
             is_mistyped: false,
             stream: None,
-            end: End::Ended,
+            end: ReadEnd::Ended,
             took: began.elapsed(),
             head_took: began.elapsed(),
         };
@@ -102,7 +102,7 @@ impl Seen {
         self.end = loop {
             match chunk(body, bounds.until).await {
                 Piece::Some(bytes) if whole.len() + bytes.len() > bounds.bytes => {
-                    break End::Overlong;
+                    break ReadEnd::Overlong;
                 }
                 Piece::Some(bytes) => whole.extend_from_slice(&bytes),
                 Piece::None(end) => break end,
@@ -123,7 +123,7 @@ impl Seen {
         let (mut size, mut until) = (0, bounds.until);
         self.end = loop {
             match chunk(body, until).await {
-                Piece::Some(bytes) if size + bytes.len() > bounds.bytes => break End::Overlong,
+                Piece::Some(bytes) if size + bytes.len() > bounds.bytes => break ReadEnd::Overlong,
                 Piece::Some(bytes) => {
                     size += bytes.len();
                     decoder.feed(bytes);
@@ -235,10 +235,10 @@ impl Seen {
         let is_promised = self.head.status.is_success() && self.head.content != Content::Html;
         match &self.end {
             _ if self.answer.is_some() || !is_promised => None,
-            End::Broken(failure) => Some(format!("its answer broke off: {failure}")),
-            End::Ended => None,
-            End::Open => Some("its answer did not come in time".to_owned()),
-            End::Overlong => Some("its answer is too long".to_owned()),
+            ReadEnd::Broken(failure) => Some(format!("its answer broke off: {failure}")),
+            ReadEnd::Ended => None,
+            ReadEnd::Open => Some("its answer did not come in time".to_owned()),
+            ReadEnd::Overlong => Some("its answer is too long".to_owned()),
         }
     }
 
@@ -262,16 +262,16 @@ fn answer_in(body: &Bytes, id: u64) -> Option<Answer> {
 
 enum Piece {
     Some(Bytes),
-    None(End),
+    None(ReadEnd),
 }
 
 async fn chunk(body: &mut dyn Body, until: Instant) -> Piece {
     let next = poll_fn(|context| body.poll_chunk(context));
     match timeout_at(until, next).await {
-        Err(_) => Piece::None(End::Open),
-        Ok(None) => Piece::None(End::Ended),
+        Err(_) => Piece::None(ReadEnd::Open),
+        Ok(None) => Piece::None(ReadEnd::Ended),
         Ok(Some(Ok(bytes))) => Piece::Some(bytes),
-        Ok(Some(Err(failure))) => Piece::None(End::Broken(failure)),
+        Ok(Some(Err(failure))) => Piece::None(ReadEnd::Broken(failure)),
     }
 }
 

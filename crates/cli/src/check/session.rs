@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Notes;
 use super::finding::{Finding, Subject};
 use super::hello::Hello;
-use super::seen::Seen;
+use super::seen::AnswerSeen;
 use super::wire::{Ask, Visit, Wire};
 
 /// What the id says about itself.
@@ -43,7 +43,7 @@ pub(super) async fn ask_unknown(wire: &mut Wire, visit: &Visit, notes: &mut Note
     });
 }
 
-fn judge_expiry(seen: &Seen, loss: Loss) -> Finding {
+fn judge_expiry(seen: &AnswerSeen, loss: Loss) -> Finding {
     let words = seen.words();
     match loss {
         Loss::ByStatus if seen.head.status.as_u16() == 404 => Subject::Session.good(
@@ -117,7 +117,7 @@ pub(super) async fn end(wire: &mut Wire, visit: &Visit, notes: &mut Notes) -> bo
     }
 }
 
-async fn judge_end(seen: &Seen, wire: &mut Wire, visit: &Visit) -> Finding {
+async fn judge_end(seen: &AnswerSeen, wire: &mut Wire, visit: &Visit) -> Finding {
     let status = seen.head.status;
     if status.as_u16() == 405 {
         return Subject::Session.note(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Notes;
 use super::finding::{Finding, Subject};
-use super::seen::{End, Seen, Streamed};
+use super::seen::{AnswerSeen, ReadEnd, Streamed};
 use super::wire::{Ask, Miss, Visit, Wire, millis};
 use serde_json::json;
 use tokio::time::sleep;
@@ -28,7 +28,7 @@ pub(super) async fn stand(wire: &mut Wire, visit: &Visit) -> Finding {
     }
 }
 
-fn judge_standing(seen: &Seen) -> Finding {
+fn judge_standing(seen: &AnswerSeen) -> Finding {
     let status = seen.head.status.as_u16();
     match (&seen.stream, status) {
         (Some(stream), _) => judge_stream(seen, stream),
@@ -62,7 +62,7 @@ fn judge_standing(seen: &Seen) -> Finding {
     }
 }
 
-fn judge_stream(seen: &Seen, stream: &Streamed) -> Finding {
+fn judge_stream(seen: &AnswerSeen, stream: &Streamed) -> Finding {
     let mut said = Vec::new();
     if stream.before.is_some() {
         said.push("begins with an event id".to_owned());
@@ -72,17 +72,17 @@ fn judge_stream(seen: &Seen, stream: &Streamed) -> Finding {
     }
     let said = if said.is_empty() { String::new() } else { format!("; it {}", said.join(" and ")) };
     match &seen.end {
-        End::Open => {
+        ReadEnd::Open => {
             Subject::Streams.good("standing", format!("holds a standing stream open{said}"))
         }
-        End::Ended if stream.retry.is_some() => Subject::Streams.note(
+        ReadEnd::Ended if stream.retry.is_some() => Subject::Streams.note(
             "standing",
             format!(
                 "ends its standing stream at once, to \
                  be polled{said}"
             ),
         ),
-        End::Ended => Subject::Streams
+        ReadEnd::Ended => Subject::Streams
             .warning(
                 "standing",
                 format!(
@@ -94,8 +94,8 @@ fn judge_stream(seen: &Seen, stream: &Streamed) -> Finding {
                 "let the server, and what stands before it, keep the stream open; or \
                  answer 405",
             ),
-        End::Overlong => Subject::Streams.warning("standing", "floods its standing stream"),
-        End::Broken(failure) => {
+        ReadEnd::Overlong => Subject::Streams.warning("standing", "floods its standing stream"),
+        ReadEnd::Broken(failure) => {
             Subject::Streams.warning("standing", format!("its standing stream breaks: {failure}"))
         }
     }
@@ -111,7 +111,7 @@ pub(super) async fn listen(wire: &mut Wire) -> Finding {
         Ok(seen) if seen.is_busy() => {
             Subject::Streams.unknown("listen", STATELESS, seen.turned_away())
         }
-        Ok(seen) if seen.answer.is_none() && seen.stream.is_some() && seen.end == End::Open => {
+        Ok(seen) if seen.answer.is_none() && seen.stream.is_some() && seen.end == ReadEnd::Open => {
             let what = "without a session it holds a standing stream open (`subscriptions/listen`)";
             Subject::Streams.good("listen", what)
         }
@@ -145,7 +145,7 @@ pub(super) enum Resume {
 }
 
 /// Pretends to have lost the answer to a request, and asks for the rest of its stream.
-pub(super) async fn resume(wire: &mut Wire, visit: &Visit, seen: &Seen, id: u64) -> Resume {
+pub(super) async fn resume(wire: &mut Wire, visit: &Visit, seen: &AnswerSeen, id: u64) -> Resume {
     let Some(stream) = &seen.stream else { return Resume::Json };
     let Some(before) = &stream.before else {
         return match (&stream.at, &visit.session) {

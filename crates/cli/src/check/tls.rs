@@ -8,12 +8,12 @@ use tokio::time::timeout;
 
 use super::Notes;
 use super::finding::Subject;
-use super::seen::Seen;
+use super::seen::AnswerSeen;
 use super::wire::{Miss, Wire};
 use crate::target;
 
 /// Whether what became of a plain request is what a port does that expects TLS.
-pub(super) fn is_likely(asked: Result<&Seen, &Miss>) -> bool {
+pub(super) fn is_likely(asked: Result<&AnswerSeen, &Miss>) -> bool {
     match asked {
         Ok(seen) => seen.head.status == 400 && seen.answer.is_none(),
         Err(Miss::Failed(failure)) => {

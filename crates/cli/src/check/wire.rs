@@ -17,7 +17,7 @@ use ridethrough::transport::{Cause, Failure};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::seen::{Bounds, End, Seen};
+use super::seen::{AnswerSeen, Bounds, ReadEnd};
 use crate::talk::safe;
 use crate::talk::terminal::Terminal;
 
@@ -182,7 +182,7 @@ impl Wire {
     }
 
     /// Asks on the connection that there is, or on a new one.
-    pub(super) async fn ask(&mut self, ask: Ask) -> Result<Seen, Miss> {
+    pub(super) async fn ask(&mut self, ask: Ask) -> Result<AnswerSeen, Miss> {
         let what = ask.what.clone();
         let seen = self.ask_again(ask).await;
         if self.is_telling {
@@ -195,7 +195,7 @@ impl Wire {
         seen
     }
 
-    async fn ask_again(&mut self, ask: Ask) -> Result<Seen, Miss> {
+    async fn ask_again(&mut self, ask: Ask) -> Result<AnswerSeen, Miss> {
         let is_kept = self.settle().await;
         let seen = self.ask_once(&ask).await;
         match seen {
@@ -208,7 +208,7 @@ impl Wire {
         }
     }
 
-    async fn ask_once(&mut self, ask: &Ask) -> Result<Seen, Miss> {
+    async fn ask_once(&mut self, ask: &Ask) -> Result<AnswerSeen, Miss> {
         // A question that nobody waits for must not be sent either.
         if self.is_over() {
             return Err(Miss::Late);
@@ -227,12 +227,12 @@ impl Wire {
         let watched = ask.watch.map_or(until, |time| self.ends.min(Instant::now() + time));
         let bounds =
             Bounds { bytes: ask.bytes, until: watched, stops_at_answer: ask.stops_at_answer };
-        let seen = Seen::read(found, ask.id, began, bounds).await;
+        let seen = AnswerSeen::read(found, ask.id, began, bounds).await;
         // On HTTP/1.1 what is still open, or was left alone, is in the way of the next question.
-        let is_free = line.is_http2() && !matches!(seen.end, End::Broken(_));
-        if seen.end == End::Ended || is_free {
+        let is_free = line.is_http2() && !matches!(seen.end, ReadEnd::Broken(_));
+        if seen.end == ReadEnd::Ended || is_free {
             self.line = Some(line);
-        } else if seen.end == End::Open && seen.answer.is_some() {
+        } else if seen.end == ReadEnd::Open && seen.answer.is_some() {
             self.lingering += 1;
         }
         Ok(seen)

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 
-use super::judge::Verdict;
+use super::judge::ActVerdict;
 use super::line::Tell;
 use super::record::Record;
 
@@ -22,5 +22,5 @@ pub(super) struct Act {
     /// Breaks it, and tells about it.
     pub(super) play: fn(Tell) -> BoxFuture<'static, Result<Record>>,
     /// Says whether the promise held.
-    pub(super) judge: fn(&Record) -> Verdict,
+    pub(super) judge: fn(&Record) -> ActVerdict,
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::act::Act;
-use super::line::Line;
-use super::record::End;
+use super::line::DemoLine;
+use super::record::CallEnd;
 use super::rival::Scorecard;
 use super::show::{Played, Show};
 
@@ -43,7 +43,7 @@ impl<W: Write> Show for Json<W> {
         Ok(())
     }
 
-    fn lines(&mut self, _: &[Line]) -> io::Result<()> {
+    fn lines(&mut self, _: &[DemoLine]) -> io::Result<()> {
         Ok(())
     }
 
@@ -78,11 +78,11 @@ impl<W: Write> Show for Json<W> {
     }
 }
 
-fn of_line(line: &Line) -> Value {
+fn of_line(line: &DemoLine) -> Value {
     json!({"at_ms": millis(line.at), "who": line.who.word(), "what": line.what})
 }
 
-fn of_end(end: &End) -> Value {
+fn of_end(end: &CallEnd) -> Value {
     let failed = end.result.as_ref().err();
     json!({
         "call": end.name,

@@ -8,14 +8,14 @@ use super::record::{Failed, Record};
 
 /// How an act ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Verdict {
+pub(super) struct ActVerdict {
     /// What came of it, measured.
     pub(super) outcome: String,
     /// What should have held and did not; nothing, if the promise held.
     pub(super) broken: Vec<String>,
 }
 
-impl Verdict {
+impl ActVerdict {
     pub(super) fn is_held(&self) -> bool {
         self.broken.is_empty()
     }
@@ -90,8 +90,8 @@ impl<'a> Judge<'a> {
         self.claim(handshakes == wanted, format!("{handshakes} handshakes instead of {wanted}"));
     }
 
-    pub(super) fn verdict(self, outcome: String) -> Verdict {
-        Verdict { outcome, broken: self.broken }
+    pub(super) fn verdict(self, outcome: String) -> ActVerdict {
+        ActVerdict { outcome, broken: self.broken }
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct DemoLine {
     /// When, counted from the making of the act's client.
     pub(super) at: Duration,
     pub(super) who: Who,
@@ -37,7 +37,7 @@ impl Who {
 }
 
 /// Where lines go.
-pub(super) type Tell = UnboundedSender<Line>;
+pub(super) type Tell = UnboundedSender<DemoLine>;
 
 /// Tells lines with the time of one act. Clones tell to the same place.
 #[derive(Clone)]
@@ -71,6 +71,6 @@ impl Diary {
 
     fn tell(&self, at: Duration, who: Who, what: String) {
         // Nobody listens only when the demo is over.
-        let _ = self.tell.send(Line { at, who, what });
+        let _ = self.tell.send(DemoLine { at, who, what });
     }
 }

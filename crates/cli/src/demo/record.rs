@@ -12,7 +12,7 @@ use ridethrough_lab::{Deed, Mcp, Server, What, When};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     /// How each call ended.
-    pub(super) ends: Vec<End>,
+    pub(super) ends: Vec<CallEnd>,
     /// How often the server ran the call of this name.
     pub(super) runs: BTreeMap<String, u64>,
     /// How often the client introduced itself.
@@ -31,7 +31,7 @@ pub(super) struct Record {
 
 /// The end of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct End {
+pub(super) struct CallEnd {
     /// Which call: its name is also the text that it must be answered with.
     pub(super) name: String,
     pub(super) took: Duration,
@@ -74,7 +74,7 @@ impl Record {
         }
     }
 
-    pub(super) fn end_of(&self, name: &str) -> Option<&End> {
+    pub(super) fn end_of(&self, name: &str) -> Option<&CallEnd> {
         self.ends.iter().find(|end| end.name == name)
     }
 

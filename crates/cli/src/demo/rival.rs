@@ -36,12 +36,12 @@ struct Score {
     evidence: Option<String>,
     /// Whether the lab had to stop it.
     hung: bool,
-    figures: Figures,
+    figures: RivalFigures,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Figures {
+struct RivalFigures {
     attempts: u64,
     elapsed_ms: f64,
 }
@@ -89,7 +89,7 @@ impl Measured {
 
 impl Score {
     fn words(&self) -> String {
-        let Figures { attempts, elapsed_ms } = &self.figures;
+        let RivalFigures { attempts, elapsed_ms } = &self.figures;
         if self.hung {
             let seconds = elapsed_ms / 1e3;
             return format!("hangs, stopped after {seconds:.0} s and {attempts} attempts");

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::line::{Diary, Tell};
-use super::record::{End, Failed, Record};
+use super::record::{CallEnd, Failed, Record};
 use super::words::Narrator;
 
 /// What an act is played with.
@@ -55,7 +55,7 @@ impl Scene {
     }
 
     /// Calls a tool, which the server is to answer with this name. It is sent at once.
-    pub(super) fn call(&self, tool: &str, name: &str) -> impl Future<Output = End> + use<> {
+    pub(super) fn call(&self, tool: &str, name: &str) -> impl Future<Output = CallEnd> + use<> {
         let (began, name) = (Instant::now(), name.to_owned());
         self.diary.caller(format!("call `{tool}`"));
         let call = self.client.call_tool(tool, json!({"msg": name})).into_future();
@@ -68,7 +68,7 @@ impl Scene {
             let took = began.elapsed();
             // The client's line about this end comes before whatever the caller does next.
             sleep(Duration::from_millis(1)).await;
-            End { name, took, result }
+            CallEnd { name, took, result }
         }
     }
 
@@ -78,7 +78,7 @@ impl Scene {
     }
 
     /// Ends it: the client gives its session back, then the server is gone.
-    pub(super) async fn close(self, ends: Vec<End>) -> Result<Record> {
+    pub(super) async fn close(self, ends: Vec<CallEnd>) -> Result<Record> {
         self.client.close().await;
         let events = self.watching.await.context("the client's events were not read")?;
         let seen = Record::read(&self.mcp, &self.server);

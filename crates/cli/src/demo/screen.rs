@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::act::Act;
 use super::judge::seconds;
-use super::line::Line;
+use super::line::DemoLine;
 use super::rival::Scorecard;
 use super::show::{Played, Show};
 use super::table;
@@ -53,7 +53,7 @@ impl<W: Write> Show for Screen<W> {
         self.out.flush()
     }
 
-    fn lines(&mut self, lines: &[Line]) -> io::Result<()> {
+    fn lines(&mut self, lines: &[DemoLine]) -> io::Result<()> {
         for (line, times) in fold(lines) {
             let at = format!("{:>9.3} s", line.at.as_secs_f64());
             let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
@@ -99,10 +99,10 @@ impl<W: Write> Show for Screen<W> {
 }
 
 /// Lines that say the same, as one with its number; each stands where it came first.
-fn fold(lines: &[Line]) -> Vec<(&Line, usize)> {
-    let mut folded: Vec<(&Line, usize)> = Vec::new();
+fn fold(lines: &[DemoLine]) -> Vec<(&DemoLine, usize)> {
+    let mut folded: Vec<(&DemoLine, usize)> = Vec::new();
     for line in lines {
-        let is_same = |other: &Line| (other.who, &other.what) == (line.who, &line.what);
+        let is_same = |other: &DemoLine| (other.who, &other.what) == (line.who, &line.what);
         match folded.iter_mut().find(|(other, _)| is_same(other)) {
             Some((_, times)) => *times += 1,
             None => folded.push((line, 1)),

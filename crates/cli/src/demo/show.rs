@@ -4,16 +4,16 @@ use std::io;
 use std::time::Duration;
 
 use super::act::Act;
-use super::judge::Verdict;
-use super::line::Line;
-use super::record::End;
+use super::judge::ActVerdict;
+use super::line::DemoLine;
+use super::record::CallEnd;
 
 /// One act, over.
 pub(super) struct Played {
     pub(super) act: &'static Act,
-    pub(super) lines: Vec<Line>,
-    pub(super) ends: Vec<End>,
-    pub(super) verdict: Verdict,
+    pub(super) lines: Vec<DemoLine>,
+    pub(super) ends: Vec<CallEnd>,
+    pub(super) verdict: ActVerdict,
     pub(super) took: Duration,
 }
 
@@ -26,7 +26,7 @@ pub(super) trait Show {
     fn raise(&mut self, number: usize, act: &Act) -> io::Result<()>;
 
     /// This happened just now.
-    fn lines(&mut self, lines: &[Line]) -> io::Result<()>;
+    fn lines(&mut self, lines: &[DemoLine]) -> io::Result<()>;
 
     /// An act is over.
     fn lower(&mut self, played: &Played) -> io::Result<()>;

@@ -7,7 +7,7 @@ use ridethrough::event::Event;
 use ridethrough_lab::scenario::Scenarios;
 use serde_json::Value;
 
-use super::record::{End, Failed, Record};
+use super::record::{CallEnd, Failed, Record};
 use super::*;
 
 #[test]
@@ -172,11 +172,14 @@ const KEPT: Act = Act {
             Ok(Record::default())
         })
     },
-    judge: |_| Verdict { outcome: "as it should be".to_owned(), broken: Vec::new() },
+    judge: |_| ActVerdict { outcome: "as it should be".to_owned(), broken: Vec::new() },
 };
 
 const BROKEN: Act = Act {
-    judge: |_| Verdict { outcome: "as it was".to_owned(), broken: vec!["it ran twice".to_owned()] },
+    judge: |_| ActVerdict {
+        outcome: "as it was".to_owned(),
+        broken: vec!["it ran twice".to_owned()],
+    },
     ..KEPT
 };
 
@@ -208,7 +211,7 @@ fn good_records() -> Vec<Record> {
 /// Calls that were answered and ran once.
 fn record(names: &[&str], handshakes: usize) -> Record {
     let took = Duration::from_secs(1);
-    let end = |name: &&str| End { name: name.to_string(), took, result: Ok(name.to_string()) };
+    let end = |name: &&str| CallEnd { name: name.to_string(), took, result: Ok(name.to_string()) };
     let runs: BTreeMap<_, _> = names.iter().map(|name| (name.to_string(), 1)).collect();
     Record { ends: names.iter().map(end).collect(), runs, handshakes, ..Record::default() }
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use ridethrough_expose::{AccessPolicy, Token};
 
-use super::address::Address;
+use super::address::ListenAddress;
 use crate::misuse::Misuse;
 
 /// What clients must show.
@@ -22,7 +22,7 @@ impl Shown {
     pub(super) fn read(
         variable: Option<&str>,
         nothing: bool,
-        listen: &Address,
+        listen: &ListenAddress,
     ) -> Result<Self, Misuse> {
         if nothing && !listen.is_local() {
             return Err(misuse(
@@ -82,7 +82,7 @@ impl Shown {
     }
 
     /// What a person is told when the server is ready. The token is in one line of it.
-    pub(super) fn welcome(&self, name: &str, url: &str, listen: &Address) -> Vec<String> {
+    pub(super) fn welcome(&self, name: &str, url: &str, listen: &ListenAddress) -> Vec<String> {
         let mut lines =
             vec![format!("`{name}` is at {url}, with a process for each session; Ctrl-C stops")];
         match self {

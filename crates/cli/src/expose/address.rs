@@ -9,9 +9,9 @@ use crate::misuse::Misuse;
 
 /// An address of this machine and a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Address(SocketAddr);
+pub(super) struct ListenAddress(SocketAddr);
 
-impl FromStr for Address {
+impl FromStr for ListenAddress {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -23,7 +23,7 @@ impl FromStr for Address {
     }
 }
 
-impl Address {
+impl ListenAddress {
     pub(super) const fn ip(&self) -> IpAddr {
         self.0.ip()
     }
@@ -67,16 +67,16 @@ mod tests {
             ("[::]:1", "http://[::1]:7/mcp"),
             ("192.168.0.7:1", "http://192.168.0.7:7/mcp"),
         ] {
-            assert_eq!(text.parse::<Address>().unwrap().url(7), url, "{text}");
+            assert_eq!(text.parse::<ListenAddress>().unwrap().url(7), url, "{text}");
         }
         for text in ["8808", "127.0.0.1", "example.com:80", ""] {
-            assert!(text.parse::<Address>().is_err(), "{text}");
+            assert!(text.parse::<ListenAddress>().is_err(), "{text}");
         }
     }
 
     #[test]
     fn only_loopback_is_local() {
-        let is_local = |text: &str| text.parse::<Address>().unwrap().is_local();
+        let is_local = |text: &str| text.parse::<ListenAddress>().unwrap().is_local();
 
         assert!(is_local("127.0.0.1:1") && is_local("[::1]:1") && is_local("127.9.9.9:1"));
         assert!(!is_local("0.0.0.0:1") && !is_local("[::]:1") && !is_local("10.0.0.1:1"));

@@ -22,10 +22,10 @@ pub(super) struct Started {
 }
 
 /// A running group. Dropping it kills all of it.
-pub(super) struct Group(Arc<Mutex<State>>);
+pub(super) struct Group(Arc<Mutex<ProcessState>>);
 
 #[derive(Clone, Copy)]
-enum State {
+enum ProcessState {
     /// Reaped: the number may be another process's by now.
     Buried,
     Running(Pid),
@@ -42,7 +42,7 @@ pub(super) async fn start(mut command: Command) -> io::Result<Started> {
             // Whoever asked may be gone; then nothing was started for nobody.
             Err(error) => return drop(report.send(Err(error))),
         };
-        let state = Arc::new(Mutex::new(State::Running(Pid::from_child(&child))));
+        let state = Arc::new(Mutex::new(ProcessState::Running(Pid::from_child(&child))));
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         // If nobody waits for it, it comes back, is dropped and so killed.
         drop(report.send(Ok((Group(state.clone()), pipes))));
@@ -60,7 +60,7 @@ pub(super) async fn start(mut command: Command) -> io::Result<Started> {
 impl Drop for Group {
     fn drop(&mut self) {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let State::Running(leader) = *state {
+        if let ProcessState::Running(leader) = *state {
             // It may have ended just now, which is what was wanted.
             let _ = kill_process_group(leader, Signal::KILL);
         }
@@ -68,7 +68,7 @@ impl Drop for Group {
 }
 
 /// Waits for the leader's end, kills what it leaves behind, and reaps it.
-fn bury(child: &mut Child, state: &Mutex<State>) -> io::Result<ExitStatus> {
+fn bury(child: &mut Child, state: &Mutex<ProcessState>) -> io::Result<ExitStatus> {
     let leader = Pid::from_child(child);
     let just_look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     let has_ended = loop {
@@ -84,6 +84,6 @@ fn bury(child: &mut Child, state: &Mutex<State>) -> io::Result<ExitStatus> {
         let _ = kill_process_group(leader, Signal::KILL);
     }
     let status = child.wait();
-    *state = State::Buried;
+    *state = ProcessState::Buried;
     status
 }

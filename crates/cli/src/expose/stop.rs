@@ -22,12 +22,12 @@ use tokio::time::timeout;
 use super::voice::Voice;
 
 /// Whether `expose` is asked to stop.
-pub(super) struct Stop {
+pub(super) struct ExposeStop {
     /// The exit code, once it is.
     asked: watch::Receiver<Option<u8>>,
 }
 
-impl Stop {
+impl ExposeStop {
     /// Listens from here on. Whoever is asked has `longest` to end the process.
     pub(super) fn listen(voice: Voice, longest: Duration) -> io::Result<Self> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
@@ -135,7 +135,7 @@ mod tests {
             // It never gives its thread back.
             workers.spawn(async { std::thread::sleep(Duration::from_secs(1000)) });
         }
-        let mut stop = Stop::listen(Voice::new().unwrap(), longest).unwrap();
+        let mut stop = ExposeStop::listen(Voice::new().unwrap(), longest).unwrap();
         println!("\nready");
 
         workers.block_on(async {

@@ -13,11 +13,11 @@ use ridethrough_bridge::harmless;
 /// Tells people. Clones are the same voice.
 #[derive(Clone)]
 pub(super) struct Voice {
-    lines: SyncSender<Said>,
+    lines: SyncSender<VoiceState>,
     lost: Arc<AtomicUsize>,
 }
 
-enum Said {
+enum VoiceState {
     Line(String),
     /// Whoever sent this waits until all before it is written.
     Pause(SyncSender<()>),
@@ -41,7 +41,7 @@ impl Voice {
 
     /// Tells a line, soon.
     pub(super) fn tell(&self, line: &str) {
-        if self.lines.try_send(Said::Line(harmless(line))).is_err() {
+        if self.lines.try_send(VoiceState::Line(harmless(line))).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -50,20 +50,20 @@ impl Voice {
     pub(super) fn finish(&self) {
         let (done, all_told) = sync_channel(1);
         // Who reads nothing does not want to know.
-        if self.lines.try_send(Said::Pause(done)).is_ok() {
+        if self.lines.try_send(VoiceState::Pause(done)).is_ok() {
             let _ = all_told.recv_timeout(LONGEST);
         }
     }
 }
 
-fn write(mut out: impl Write, told: &Receiver<Said>, lost: &AtomicUsize) {
+fn write(mut out: impl Write, told: &Receiver<VoiceState>, lost: &AtomicUsize) {
     for said in told {
         let lost = lost.swap(0, Ordering::Relaxed);
         // Whoever closed stderr does not want to know.
         let _ = match said {
-            Said::Line(line) if lost > 0 => writeln!(out, "({lost} lines were lost)\n{line}"),
-            Said::Line(line) => writeln!(out, "{line}"),
-            Said::Pause(done) => done.send(()).map_err(io::Error::other),
+            VoiceState::Line(line) if lost > 0 => writeln!(out, "({lost} lines were lost)\n{line}"),
+            VoiceState::Line(line) => writeln!(out, "{line}"),
+            VoiceState::Pause(done) => done.send(()).map_err(io::Error::other),
         };
     }
 }

@@ -15,13 +15,13 @@ use tokio::time::timeout;
 
 use super::entry::Entry;
 use super::file::{File, Trust};
-use super::places::{Folders, Scope};
-use super::reach::{Address, Reached};
+use super::places::{ConfigScope, Folders};
+use super::reach::{Reached, RemoteServer};
 use crate::{secrets, target};
 
 /// What a server said, or why it was not asked.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum ServerAnswer {
     /// It shook hands.
     Fine,
     /// It wants authorization.
@@ -31,11 +31,11 @@ pub(super) enum Heard {
 }
 
 /// Asks all of them at once. What is heard comes in the same order.
-pub(super) async fn ask(servers: Vec<Result<Address, String>>) -> Vec<Heard> {
+pub(super) async fn ask(servers: Vec<Result<RemoteServer, String>>) -> Vec<ServerAnswer> {
     join_all(servers.into_iter().map(|server| async {
         match server {
             Ok(address) => shake_hands(&address).await,
-            Err(why) => Heard::Unknown(why),
+            Err(why) => ServerAnswer::Unknown(why),
         }
     }))
     .await
@@ -45,8 +45,12 @@ pub(super) async fn ask(servers: Vec<Result<Address, String>>) -> Vec<Heard> {
 ///
 /// A project's file may have come from anywhere and could send any variable of the environment to any
 /// server; looking at it must not do that. It gets them only if a person named it.
-pub(super) fn address(file: &File, entry: &Entry, folders: &Folders) -> Result<Address, String> {
-    let is_trusted = file.place.scope != Scope::Project;
+pub(super) fn address(
+    file: &File,
+    entry: &Entry,
+    folders: &Folders,
+) -> Result<RemoteServer, String> {
+    let is_trusted = file.place.scope != ConfigScope::Project;
     let trust = if is_trusted { Trust::Full } else { Trust::None };
     match file.reach(entry, folders, trust) {
         Ok(Reached::Remote(address)) => Ok(address),
@@ -56,23 +60,23 @@ pub(super) fn address(file: &File, entry: &Entry, folders: &Folders) -> Result<A
     }
 }
 
-async fn shake_hands(address: &Address) -> Heard {
+async fn shake_hands(address: &RemoteServer) -> ServerAnswer {
     let client = match client(address) {
         Ok(client) => client,
-        Err(why) => return Heard::Unknown(why),
+        Err(why) => return ServerAnswer::Unknown(why),
     };
     let heard = match timeout(PATIENCE, client.connect()).await {
-        Err(_) => Heard::Unknown(format!("no answer within {} s", PATIENCE.as_secs())),
-        Ok(Ok(_)) => Heard::Fine,
-        Ok(Err(error)) if error.kind() == Some(Kind::Unauthorized) => Heard::Unauthorized,
-        Ok(Err(error)) => Heard::Unknown(told(&error)),
+        Err(_) => ServerAnswer::Unknown(format!("no answer within {} s", PATIENCE.as_secs())),
+        Ok(Ok(_)) => ServerAnswer::Fine,
+        Ok(Err(error)) if error.kind() == Some(Kind::Unauthorized) => ServerAnswer::Unauthorized,
+        Ok(Err(error)) => ServerAnswer::Unknown(told(&error)),
     };
     // A session that is not given back ends by itself.
     let _ = timeout(FAREWELL, client.close()).await;
     heard
 }
 
-fn client(address: &Address) -> Result<Client, String> {
+fn client(address: &RemoteServer) -> Result<Client, String> {
     let shown = address.headers.iter().map(|(name, it)| (name.as_str(), it.expose_secret()));
     let token = address.bearer.iter().map(|it| ("authorization", it.expose_secret()));
     secrets::keep(address.url.expose_secret(), &shown.chain(token).collect::<Vec<_>>());

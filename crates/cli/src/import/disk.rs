@@ -46,7 +46,7 @@ pub(super) fn backups(path: &Path) -> Vec<PathBuf> {
 
 /// Something that lies on the disk whole, and gets its place next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum WriteStep {
     Backup,
     File,
 }
@@ -55,7 +55,7 @@ fn replace_watched(
     path: &Path,
     old: &str,
     new: &str,
-    mut before: impl FnMut(Step),
+    mut before: impl FnMut(WriteStep),
 ) -> Result<PathBuf> {
     compare(path, old)?;
     let backup = store(path, BACKUP, old, &mut before).context("no backup can be kept")?;
@@ -67,12 +67,12 @@ fn replace_watched(
     Ok(backup)
 }
 
-fn exchange(path: &Path, old: &str, new: &str, before: &mut dyn FnMut(Step)) -> Result<()> {
+fn exchange(path: &Path, old: &str, new: &str, before: &mut dyn FnMut(WriteStep)) -> Result<()> {
     // A link stays a link; the file behind it is replaced.
     let real = fs::canonicalize(path)?;
     let draft = draft(&real);
     let written = write(&real, &draft, new).context("it cannot be written").and_then(|()| {
-        before(Step::File);
+        before(WriteStep::File);
         // Writing takes a while, and its host writes this file, too.
         compare(&real, old)?;
         fs::rename(&draft, &real).context("it cannot be written")
@@ -92,11 +92,11 @@ fn store(
     path: &Path,
     ending: &str,
     text: &str,
-    before: &mut dyn FnMut(Step),
+    before: &mut dyn FnMut(WriteStep),
 ) -> io::Result<PathBuf> {
     let draft = draft(&beside(path, ending));
     let stored = write(path, &draft, text).and_then(|()| {
-        before(Step::Backup);
+        before(WriteStep::Backup);
         named(&draft, path, ending)
     });
     let _ = fs::remove_file(&draft);
@@ -196,7 +196,7 @@ mod tests {
         fs::write(&file, "one").unwrap();
 
         let refused = replace_watched(&file, "one", "two", |step| {
-            if step == Step::File {
+            if step == WriteStep::File {
                 fs::write(&file, "one, edited").unwrap();
             }
         });
@@ -216,7 +216,7 @@ mod tests {
         replace_watched(&file, "one", "two", |step| seen.push((step, backups(&file).len())))
             .unwrap();
 
-        assert_eq!(seen, [(Step::Backup, 0), (Step::File, 1)]);
+        assert_eq!(seen, [(WriteStep::Backup, 0), (WriteStep::File, 1)]);
     }
 
     #[test]

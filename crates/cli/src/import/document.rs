@@ -9,7 +9,7 @@ use super::jsonc;
 use super::tree::{Broken, Node, Value};
 
 /// A file's text and what it says. It has no `Debug`: config files hold secrets.
-pub(super) struct Document {
+pub(super) struct ConfigDocument {
     /// The whole file; places in the tree are places in it.
     pub(super) text: String,
     pub(super) root: Node,
@@ -22,7 +22,7 @@ pub(super) struct Edit {
     pub(super) text: String,
 }
 
-impl Document {
+impl ConfigDocument {
     /// Reads the bytes of the file at this path: TOML if it is named so, else JSON with comments.
     pub(super) fn read(path: &Path, bytes: Vec<u8>) -> Result<Self, Broken> {
         let text = String::from_utf8(bytes).map_err(|error| {
@@ -107,8 +107,8 @@ const MARK: char = '\u{feff}';
 mod tests {
     use super::*;
 
-    fn read(name: &str, text: &str) -> Result<Document, Broken> {
-        Document::read(Path::new(name), text.as_bytes().to_vec())
+    fn read(name: &str, text: &str) -> Result<ConfigDocument, Broken> {
+        ConfigDocument::read(Path::new(name), text.as_bytes().to_vec())
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_told_by_their_place() {
-        let broken = Document::read(Path::new("a.json"), b"{\n \xff".to_vec()).err().unwrap();
+        let broken = ConfigDocument::read(Path::new("a.json"), b"{\n \xff".to_vec()).err().unwrap();
 
         assert_eq!(broken.to_string(), "line 2, column 2: this is not UTF-8");
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use secrecy::SecretString;
 
-use super::document::Document;
+use super::document::ConfigDocument;
 use super::tree::{Node, Value};
 use crate::near;
 
@@ -22,13 +22,13 @@ pub(super) struct Entry {
     is_nested: bool,
     pub(super) is_disabled: bool,
     pub(super) env: Vec<(String, SecretString)>,
-    pub(super) kind: Kind,
+    pub(super) kind: EntryKind,
     /// Where all of it stands.
     pub(super) span: Range<usize>,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     Local(Local),
     Remote(Remote),
     /// Why it is neither.
@@ -38,8 +38,8 @@ pub(super) enum Kind {
 /// A program to start.
 #[derive(Debug)]
 pub(super) struct Local {
-    pub(super) command: Word,
-    pub(super) args: Vec<Word>,
+    pub(super) command: PlacedText,
+    pub(super) args: Vec<PlacedText>,
     /// Where the list of arguments stands, if there is one.
     pub(super) args_span: Option<Range<usize>>,
     pub(super) cwd: Option<String>,
@@ -47,7 +47,7 @@ pub(super) struct Local {
 
 /// A text and where it stands. Arguments too hold secrets.
 #[derive(Debug)]
-pub(super) struct Word {
+pub(super) struct PlacedText {
     pub(super) text: SecretString,
     pub(super) span: Range<usize>,
 }
@@ -85,7 +85,7 @@ impl Entry {
 }
 
 /// All servers of a file, in its order.
-pub(super) fn entries(document: &Document) -> Vec<Entry> {
+pub(super) fn entries(document: &ConfigDocument) -> Vec<Entry> {
     let root = &document.root;
     let mut entries = under(root, None);
     // VS Code's settings.json has them one level down.
@@ -127,16 +127,18 @@ fn entry(name: &str, project: Option<&String>, node: &Node) -> Entry {
     }
 }
 
-fn kind(node: &Node) -> Kind {
+fn kind(node: &Node) -> EntryKind {
     if !node.is_object() {
-        return Kind::Unknown("it is not an object");
+        return EntryKind::Unknown("it is not an object");
     }
     let url = URLS.iter().find_map(|key| node.get(key));
     match (node.get("command"), url) {
-        (Some(_), Some(_)) => Kind::Unknown("it has both a `command` and a `url`"),
-        (Some(command), None) => local(node, command).map_or_else(Kind::Unknown, Kind::Local),
-        (None, Some(url)) => remote(node, url).map_or_else(Kind::Unknown, Kind::Remote),
-        (None, None) => Kind::Unknown("it has neither a `command` nor a `url`"),
+        (Some(_), Some(_)) => EntryKind::Unknown("it has both a `command` and a `url`"),
+        (Some(command), None) => {
+            local(node, command).map_or_else(EntryKind::Unknown, EntryKind::Local)
+        }
+        (None, Some(url)) => remote(node, url).map_or_else(EntryKind::Unknown, EntryKind::Remote),
+        (None, None) => EntryKind::Unknown("it has neither a `command` nor a `url`"),
     }
 }
 
@@ -211,8 +213,8 @@ fn keys(
     wanted.map(|(_, (key, it))| (key.clone(), it.span.clone()))
 }
 
-fn word(node: &Node) -> Option<Word> {
-    node.text().map(|text| Word { text: text.into(), span: node.span.clone() })
+fn word(node: &Node) -> Option<PlacedText> {
+    node.text().map(|text| PlacedText { text: text.into(), span: node.span.clone() })
 }
 
 /// Names and values of an object; a value that is a list or an object is left out.
@@ -239,7 +241,7 @@ mod tests {
     use super::*;
 
     fn read(name: &str, text: &str) -> Vec<Entry> {
-        entries(&Document::read(Path::new(name), text.into()).ok().unwrap())
+        entries(&ConfigDocument::read(Path::new(name), text.into()).ok().unwrap())
     }
 
     fn one(server: &str) -> Entry {
@@ -276,7 +278,7 @@ mod tests {
             (r#"{"url":[]}"#, "its `url` is not a text"),
         ];
         for (server, why) in cases {
-            let Kind::Unknown(said) = one(server).kind else { panic!("{server}") };
+            let EntryKind::Unknown(said) = one(server).kind else { panic!("{server}") };
 
             assert_eq!(said, why);
         }
@@ -285,7 +287,7 @@ mod tests {
     #[test]
     fn synonyms_are_taken_for_each_other() {
         let transport = |server: &str| match one(server).kind {
-            Kind::Remote(remote) => remote.transport,
+            EntryKind::Remote(remote) => remote.transport,
             _ => panic!("{server}"),
         };
 
@@ -303,11 +305,11 @@ mod tests {
             r#"{"source":"custom","command":{"path":"npx","args":["mcp-remote","U"],"env":{"A":"b"}}}"#,
         );
 
-        let Kind::Local(local) = &entry.kind else { panic!("{entry:?}") };
+        let EntryKind::Local(local) = &entry.kind else { panic!("{entry:?}") };
         assert_eq!(local.command.text.expose_secret(), "npx");
         assert_eq!((local.args.len(), &*entry.env[0].0), (2, "A"));
         let broken = one(r#"{"command":{"args":[]}}"#);
-        assert!(matches!(broken.kind, Kind::Unknown("its `command` has no `path`")));
+        assert!(matches!(broken.kind, EntryKind::Unknown("its `command` has no `path`")));
     }
 
     #[test]

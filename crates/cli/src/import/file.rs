@@ -5,17 +5,17 @@ use std::fmt;
 use std::fs;
 use std::io;
 
-use super::document::Document;
+use super::document::ConfigDocument;
 use super::entry::{Entry, entries};
-use super::places::{Folders, Place, Scope};
+use super::places::{ConfigPlace, ConfigScope, Folders};
 use super::reach::{self, Reached, Unreached};
 use super::tree::Broken;
 use super::variables;
 
 /// A config file and the servers in it.
 pub(super) struct File {
-    pub(super) place: Place,
-    pub(super) document: Document,
+    pub(super) place: ConfigPlace,
+    pub(super) document: ConfigDocument,
     pub(super) entries: Vec<Entry>,
 }
 
@@ -34,9 +34,9 @@ pub(super) enum Unread {
 }
 
 impl File {
-    pub(super) fn read(place: Place) -> Result<Self, Unread> {
+    pub(super) fn read(place: ConfigPlace) -> Result<Self, Unread> {
         let bytes = fs::read(&place.path).map_err(Unread::Lost)?;
-        let document = Document::read(&place.path, bytes).map_err(Unread::Broken)?;
+        let document = ConfigDocument::read(&place.path, bytes).map_err(Unread::Broken)?;
         let entries = entries(&document);
         Ok(Self { place, document, entries })
     }
@@ -51,13 +51,14 @@ impl File {
         let workspace = self.place.workspace();
         // A file of the user's own is for whatever project is being worked on.
         let workspace = match self.place.scope {
-            Scope::User => Some(folders.work.as_path()),
-            Scope::Named | Scope::Project => workspace.as_deref(),
+            ConfigScope::User => Some(folders.work.as_path()),
+            ConfigScope::Named | ConfigScope::Project => workspace.as_deref(),
         };
         let home = folders.home.as_deref();
         let may_read = trust == Trust::Full;
         let environment = |name: &str| env::var(name).ok().filter(|_| may_read);
-        let scope = variables::Scope { environment: &environment, home, workspace, may_read };
+        let scope =
+            variables::VariableScope { environment: &environment, home, workspace, may_read };
         reach::reach(entry, self.place.host.dialect(), scope)
     }
 }

@@ -4,12 +4,12 @@ use super::tree::{Broken, Node, Value};
 
 /// Reads a whole file.
 pub(super) fn parse(text: &str) -> Result<Node, Broken> {
-    let mut reader = Reader { text, at: 0, depth: 0 };
+    let mut reader = JsoncReader { text, at: 0, depth: 0 };
     let whole = reader.file();
     whole.map_err(|Wrong { place, what }| Broken::at(text.as_bytes(), place, what))
 }
 
-struct Reader<'a> {
+struct JsoncReader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
@@ -21,7 +21,7 @@ struct Wrong {
     what: &'static str,
 }
 
-impl Reader<'_> {
+impl JsoncReader<'_> {
     fn file(&mut self) -> Result<Node, Wrong> {
         self.skip()?;
         let root = self.value()?;

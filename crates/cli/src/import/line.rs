@@ -3,12 +3,12 @@
 
 use secrecy::ExposeSecret;
 
-use super::entry::{Local, Word};
+use super::entry::{Local, PlacedText};
 use super::other::Other;
 
 /// What a program line starts.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum ProgramLine {
     /// Another bridge, in front of a local program.
     Another(&'static str),
     /// `mcp-remote`, and how it was asked for.
@@ -43,12 +43,12 @@ pub(super) struct Flag {
     pub(super) name: &'static str,
     /// Where its value is, if it has one.
     pub(super) value: Option<usize>,
-    pub(super) meaning: Meaning,
+    pub(super) meaning: FlagMeaning,
 }
 
 /// What our bridge makes of a flag of `mcp-remote`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum FlagMeaning {
     /// It has no such thing.
     Missing,
     /// It does so without being told.
@@ -59,11 +59,11 @@ pub(super) enum Meaning {
     Same,
 }
 
-impl Line {
+impl ProgramLine {
     pub(super) fn read(local: &Local) -> Self {
         let words: Vec<&str> = std::iter::once(&local.command)
             .chain(&local.args)
-            .map(|word: &Word| word.text.expose_secret())
+            .map(|word: &PlacedText| word.text.expose_secret())
             .collect();
         let start = usize::from(program(words[0]) == "cmd" && is_slash_c(words.get(1))) * 2;
         let package = words.get(start..).and_then(launched).map(|skipped| start + skipped);
@@ -89,7 +89,7 @@ impl Line {
 
 impl Request {
     /// Reads the flags of `mcp-remote`, and `more` than those.
-    fn read(args: &[Word], own: usize, more: &[Known]) -> Self {
+    fn read(args: &[PlacedText], own: usize, more: &[KnownFlag]) -> Self {
         let mut request =
             Self { own, url: None, port: None, flags: Vec::new(), strays: Vec::new() };
         let text = |at: usize| args.get(at).map(|word| word.text.expose_secret());
@@ -183,51 +183,51 @@ enum Takes {
 }
 
 /// The name of a flag, and what is known about it.
-type Known = (&'static str, Takes, Meaning);
+type KnownFlag = (&'static str, Takes, FlagMeaning);
 
 /// Flags that only our own bridge has.
-const OURS: [Known; 7] = [
-    ("--max-message", Takes::Value, Meaning::Same),
-    ("--no-catalogue", Takes::Nothing, Meaning::Same),
-    ("--policy", Takes::Value, Meaning::Same),
-    ("--repeatable", Takes::Value, Meaning::Same),
-    ("--timeout", Takes::Value, Meaning::Same),
-    ("--verbose", Takes::Nothing, Meaning::Same),
-    ("-v", Takes::Nothing, Meaning::Same),
+const OURS: [KnownFlag; 7] = [
+    ("--max-message", Takes::Value, FlagMeaning::Same),
+    ("--no-catalogue", Takes::Nothing, FlagMeaning::Same),
+    ("--policy", Takes::Value, FlagMeaning::Same),
+    ("--repeatable", Takes::Value, FlagMeaning::Same),
+    ("--timeout", Takes::Value, FlagMeaning::Same),
+    ("--verbose", Takes::Nothing, FlagMeaning::Same),
+    ("-v", Takes::Nothing, FlagMeaning::Same),
 ];
 
 /// The flags of mcp-remote 0.15, and ours. One that is not here is a stray, and the line is left alone.
-const FLAGS: [Known; 30] = [
-    ("--allow-http", Takes::Nothing, Meaning::Same),
-    ("--auth-timeout", Takes::Value, Meaning::OAuth),
-    ("--authorize-param", Takes::Value, Meaning::OAuth),
-    ("--bearer-env", Takes::Value, Meaning::Same),
-    ("--body-timeout", Takes::Value, Meaning::Needless),
-    ("--callback-path", Takes::Value, Meaning::OAuth),
-    ("--client-credentials", Takes::Nothing, Meaning::OAuth),
-    ("--client-metadata-url", Takes::Value, Meaning::OAuth),
-    ("--connect-timeout", Takes::Value, Meaning::Same),
-    ("--debug", Takes::Nothing, Meaning::Same),
-    ("--device-code", Takes::Nothing, Meaning::OAuth),
-    ("--disable-cookies", Takes::Nothing, Meaning::Needless),
-    ("--disable-resource-parameter", Takes::Nothing, Meaning::OAuth),
-    ("--enable-proxy", Takes::Nothing, Meaning::Needless),
-    ("--header", Takes::Value, Meaning::Same),
-    ("--header-file", Takes::Value, Meaning::Same),
-    ("--headers-timeout", Takes::Value, Meaning::Needless),
-    ("--host", Takes::Value, Meaning::OAuth),
-    ("--ignore-tool", Takes::Value, Meaning::Same),
-    ("--ipv4", Takes::Nothing, Meaning::Needless),
-    ("--keep-alive", Takes::Nothing, Meaning::Needless),
-    ("--ping-interval", Takes::Value, Meaning::Needless),
-    ("--protocol", Takes::Value, Meaning::Missing),
-    ("--resource", Takes::Value, Meaning::OAuth),
-    ("--silent", Takes::Nothing, Meaning::Same),
-    ("--static-oauth-client-info", Takes::Value, Meaning::OAuth),
-    ("--static-oauth-client-metadata", Takes::Value, Meaning::OAuth),
-    ("--token-endpoint", Takes::Value, Meaning::OAuth),
-    ("--transport", Takes::Value, Meaning::Same),
-    ("--use-id-token", Takes::Nothing, Meaning::OAuth),
+const FLAGS: [KnownFlag; 30] = [
+    ("--allow-http", Takes::Nothing, FlagMeaning::Same),
+    ("--auth-timeout", Takes::Value, FlagMeaning::OAuth),
+    ("--authorize-param", Takes::Value, FlagMeaning::OAuth),
+    ("--bearer-env", Takes::Value, FlagMeaning::Same),
+    ("--body-timeout", Takes::Value, FlagMeaning::Needless),
+    ("--callback-path", Takes::Value, FlagMeaning::OAuth),
+    ("--client-credentials", Takes::Nothing, FlagMeaning::OAuth),
+    ("--client-metadata-url", Takes::Value, FlagMeaning::OAuth),
+    ("--connect-timeout", Takes::Value, FlagMeaning::Same),
+    ("--debug", Takes::Nothing, FlagMeaning::Same),
+    ("--device-code", Takes::Nothing, FlagMeaning::OAuth),
+    ("--disable-cookies", Takes::Nothing, FlagMeaning::Needless),
+    ("--disable-resource-parameter", Takes::Nothing, FlagMeaning::OAuth),
+    ("--enable-proxy", Takes::Nothing, FlagMeaning::Needless),
+    ("--header", Takes::Value, FlagMeaning::Same),
+    ("--header-file", Takes::Value, FlagMeaning::Same),
+    ("--headers-timeout", Takes::Value, FlagMeaning::Needless),
+    ("--host", Takes::Value, FlagMeaning::OAuth),
+    ("--ignore-tool", Takes::Value, FlagMeaning::Same),
+    ("--ipv4", Takes::Nothing, FlagMeaning::Needless),
+    ("--keep-alive", Takes::Nothing, FlagMeaning::Needless),
+    ("--ping-interval", Takes::Value, FlagMeaning::Needless),
+    ("--protocol", Takes::Value, FlagMeaning::Missing),
+    ("--resource", Takes::Value, FlagMeaning::OAuth),
+    ("--silent", Takes::Nothing, FlagMeaning::Same),
+    ("--static-oauth-client-info", Takes::Value, FlagMeaning::OAuth),
+    ("--static-oauth-client-metadata", Takes::Value, FlagMeaning::OAuth),
+    ("--token-endpoint", Takes::Value, FlagMeaning::OAuth),
+    ("--transport", Takes::Value, FlagMeaning::Same),
+    ("--use-id-token", Takes::Nothing, FlagMeaning::OAuth),
 ];
 
 #[cfg(test)]
@@ -253,7 +253,7 @@ mod tests {
             ("npx --package=mcp-remote -- mcp-remote URL", 3),
         ];
         for (line, own) in lines {
-            let Line::McpRemote(request) = read(line) else { panic!("{line}") };
+            let ProgramLine::McpRemote(request) = read(line) else { panic!("{line}") };
 
             assert_eq!((request.own, request.url), (own, Some(own)), "{line}");
         }
@@ -261,10 +261,11 @@ mod tests {
 
     #[test]
     fn flags_that_only_our_bridge_has_are_known_for_our_bridge_only() {
-        let Line::Ours(ours) = read("ridethrough bridge --timeout 5 --policy never -v URL") else {
+        let ProgramLine::Ours(ours) = read("ridethrough bridge --timeout 5 --policy never -v URL")
+        else {
             panic!("it is ours")
         };
-        let Line::McpRemote(theirs) = read("npx mcp-remote URL --timeout 5") else {
+        let ProgramLine::McpRemote(theirs) = read("npx mcp-remote URL --timeout 5") else {
             panic!("it is theirs")
         };
 
@@ -275,15 +276,15 @@ mod tests {
     #[test]
     fn what_is_not_taken_apart_is_not_guessed_at() {
         let cases = [
-            ("npx -p mcp-remote@latest mcp-remote-client URL", Line::Obscure),
-            ("node /lib/mcp-remote/dist/proxy.js URL", Line::Obscure),
-            ("npx @fork/mcp-remote URL", Line::Obscure),
-            ("npx -y supergateway --stdio uvx --port 8000", Line::Another("supergateway")),
-            ("uvx mcp-proxy --port 8000 uvx mcp-server-git", Line::Another("mcp-proxy")),
-            ("npx mcp-proxy https://a.example/", Line::Another("mcp-proxy")),
-            ("npx -y @modelcontextprotocol/server-everything", Line::Program),
-            ("npx", Line::Program),
-            ("ridethrough call URL", Line::Program),
+            ("npx -p mcp-remote@latest mcp-remote-client URL", ProgramLine::Obscure),
+            ("node /lib/mcp-remote/dist/proxy.js URL", ProgramLine::Obscure),
+            ("npx @fork/mcp-remote URL", ProgramLine::Obscure),
+            ("npx -y supergateway --stdio uvx --port 8000", ProgramLine::Another("supergateway")),
+            ("uvx mcp-proxy --port 8000 uvx mcp-server-git", ProgramLine::Another("mcp-proxy")),
+            ("npx mcp-proxy https://a.example/", ProgramLine::Another("mcp-proxy")),
+            ("npx -y @modelcontextprotocol/server-everything", ProgramLine::Program),
+            ("npx", ProgramLine::Program),
+            ("ridethrough call URL", ProgramLine::Program),
         ];
         for (line, expected) in cases {
             assert_eq!(read(line), expected, "{line}");
@@ -300,7 +301,7 @@ mod tests {
             ("uvx --from mcp-proxy mcp-proxy https://a.example/sse", "mcp-proxy"),
             ("/usr/bin/mcp-proxy --debug https://a.example/sse", "mcp-proxy"),
         ] {
-            let Line::Other(other) = read(line) else { panic!("{line}: {:?}", read(line)) };
+            let ProgramLine::Other(other) = read(line) else { panic!("{line}: {:?}", read(line)) };
 
             assert_eq!((other.name, other.strays), (name, 0), "{line}");
         }
@@ -310,7 +311,7 @@ mod tests {
     fn flags_ports_and_strays_are_told_apart() {
         let line = "npx mcp-remote URL 9696 --header A:b --debug --host h --new-flag x --header";
 
-        let Line::McpRemote(request) = read(line) else { panic!("{line}") };
+        let ProgramLine::McpRemote(request) = read(line) else { panic!("{line}") };
 
         assert_eq!((request.url, request.port), (Some(1), Some(2)));
         let flags: Vec<_> = request.flags.iter().map(|it| (it.name, it.value)).collect();
@@ -323,16 +324,16 @@ mod tests {
         for line in
             ["ridethrough bridge URL --header A:b", "/opt/bin/ridethrough bridge URL --header A:b"]
         {
-            let Line::Ours(request) = read(line) else { panic!("{line}") };
+            let ProgramLine::Ours(request) = read(line) else { panic!("{line}") };
 
             assert_eq!((request.url, request.flags.len()), (Some(1), 1));
         }
     }
 
-    fn read(line: &str) -> Line {
-        let word = |text: &str| Word { text: text.into(), span: 0..0 };
+    fn read(line: &str) -> ProgramLine {
+        let word = |text: &str| PlacedText { text: text.into(), span: 0..0 };
         let mut words = line.split(' ').map(word);
         let command = words.next().unwrap();
-        Line::read(&Local { command, args: words.collect(), args_span: None, cwd: None })
+        ProgramLine::read(&Local { command, args: words.collect(), args_span: None, cwd: None })
     }
 }

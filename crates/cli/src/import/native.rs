@@ -9,19 +9,24 @@ use ridethrough::transport::Endpoint;
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
 
-use super::document::{Document, Edit};
-use super::entry::{Entry, Kind, Remote};
-use super::plan::{Replacement, Verdict};
+use super::document::{ConfigDocument, Edit};
+use super::entry::{Entry, EntryKind, Remote};
+use super::plan::{EntryVerdict, Replacement};
 use crate::target;
 
 /// The entry of this server with our bridge in it, or why it cannot be written.
-pub(super) fn rewritten(entry: &Entry, document: &Document, path: &Path, program: &str) -> Verdict {
-    let Kind::Remote(remote) = &entry.kind else {
-        return Verdict::Left("it is no server at a URL".to_owned());
+pub(super) fn rewritten(
+    entry: &Entry,
+    document: &ConfigDocument,
+    path: &Path,
+    program: &str,
+) -> EntryVerdict {
+    let EntryKind::Remote(remote) = &entry.kind else {
+        return EntryVerdict::Left("it is no server at a URL".to_owned());
     };
     let original = &document.text[entry.span.clone()];
     if let Some(why) = objection(remote, original, path) {
-        return Verdict::ByHand(why.to_owned());
+        return EntryVerdict::ByHand(why.to_owned());
     }
     let (args, env) = asked(remote);
     let mut members = vec![
@@ -37,7 +42,7 @@ pub(super) fn rewritten(entry: &Entry, document: &Document, path: &Path, program
     let rest = remote.rest.iter();
     members.extend(rest.map(|(key, span)| (key.clone(), document.text[span.clone()].to_owned())));
     let edit = Edit { span: entry.span.clone(), text: laid_out(&members, original) };
-    Verdict::Replace(Replacement { edits: vec![edit], dropped: Vec::new(), name: "its host" })
+    EntryVerdict::Replace(Replacement { edits: vec![edit], dropped: Vec::new(), name: "its host" })
 }
 
 /// Why it has to be done by hand.
@@ -129,7 +134,7 @@ mod tests {
     use super::super::entry::entries;
     use super::super::host::Host;
     use super::super::reach::{Reached, reach};
-    use super::super::variables::Scope;
+    use super::super::variables::VariableScope;
     use super::*;
 
     const PATH: &str = ".cursor/mcp.json";
@@ -180,23 +185,27 @@ mod tests {
 
             let verdict = rewritten(&entry, &document, Path::new(PATH), "rt");
 
-            let Verdict::ByHand(why) = verdict else { panic!("{server}: {verdict:?}") };
+            let EntryVerdict::ByHand(why) = verdict else { panic!("{server}: {verdict:?}") };
             assert!(why.contains(words) && !why.contains("s3cret"), "{why}");
         }
     }
 
-    fn replaced(document: &Document) -> String {
+    fn replaced(document: &ConfigDocument) -> String {
         let entry = entries(document).pop().unwrap();
         match rewritten(&entry, document, Path::new(PATH), "rt") {
-            Verdict::Replace(replacement) => document.with(&replacement.edits),
+            EntryVerdict::Replace(replacement) => document.with(&replacement.edits),
             other => panic!("{other:?}"),
         }
     }
 
-    fn reached(document: &Document) -> Reached {
+    fn reached(document: &ConfigDocument) -> Reached {
         let environment = |name: &str| (name == "AUTH").then(|| "Bearer env".to_owned());
-        let scope =
-            Scope { environment: &environment, home: None, workspace: None, may_read: false };
+        let scope = VariableScope {
+            environment: &environment,
+            home: None,
+            workspace: None,
+            may_read: false,
+        };
         let entry = entries(document).pop().unwrap();
         // The tests have a program of another name.
         let text = document.text.replace("\"rt\"", "\"ridethrough\"");
@@ -205,11 +214,11 @@ mod tests {
         reach(&entry, Host::of(Path::new(PATH)).dialect(), scope).unwrap()
     }
 
-    fn document(server: &str) -> Document {
+    fn document(server: &str) -> ConfigDocument {
         document_of(&format!("{{\"mcpServers\":{{\"it\":{server}}}}}"))
     }
 
-    fn document_of(text: &str) -> Document {
-        Document::read(Path::new(PATH), text.into()).ok().unwrap()
+    fn document_of(text: &str) -> ConfigDocument {
+        ConfigDocument::read(Path::new(PATH), text.into()).ok().unwrap()
     }
 }

@@ -6,7 +6,7 @@
 use ridethrough::transport::Endpoint;
 use secrecy::ExposeSecret;
 
-use super::entry::Word;
+use super::entry::PlacedText;
 
 /// What another bridge is asked for. Numbers are places among the arguments.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,17 +35,17 @@ pub(super) enum Header {
 
 impl Other {
     /// Reads the arguments of `supergateway` from `own` on; `None` if it serves a local program.
-    pub(super) fn supergateway(args: &[Word], own: usize) -> Option<Self> {
+    pub(super) fn supergateway(args: &[PlacedText], own: usize) -> Option<Self> {
         Self::read("supergateway", args, own, &SUPERGATEWAY)
     }
 
     /// Reads those of `mcp-proxy`; `None` if it serves a local program.
-    pub(super) fn mcp_proxy(args: &[Word], own: usize) -> Option<Self> {
+    pub(super) fn mcp_proxy(args: &[PlacedText], own: usize) -> Option<Self> {
         Self::read("mcp-proxy", args, own, &MCP_PROXY)
     }
 
     /// `NAME: VALUE` for our bridge.
-    pub(super) fn header(args: &[Word], header: Header) -> String {
+    pub(super) fn header(args: &[PlacedText], header: Header) -> String {
         let text = |at: usize| args[at].text.expose_secret();
         match header {
             Header::Apart(name, value) => format!("{}: {}", text(name), text(value)),
@@ -54,7 +54,12 @@ impl Other {
         }
     }
 
-    fn read(name: &'static str, args: &[Word], own: usize, known: &[Known]) -> Option<Self> {
+    fn read(
+        name: &'static str,
+        args: &[PlacedText],
+        own: usize,
+        known: &[KnownOtherFlag],
+    ) -> Option<Self> {
         let mut url = None;
         let mut other = Self {
             name,
@@ -77,12 +82,14 @@ impl Other {
                 continue;
             };
             match meaning {
-                Meaning::Bearer => other.headers.push(Header::Bearer(at + 1)),
-                Meaning::Header if values == 2 => other.headers.push(Header::Apart(at + 1, at + 2)),
-                Meaning::Header => other.headers.push(Header::Whole(at + 1)),
-                Meaning::Needless => other.dropped.push(name),
-                Meaning::Refused => other.refused.push(name),
-                Meaning::Url => url = Some(at + 1),
+                OtherFlagMeaning::Bearer => other.headers.push(Header::Bearer(at + 1)),
+                OtherFlagMeaning::Header if values == 2 => {
+                    other.headers.push(Header::Apart(at + 1, at + 2))
+                }
+                OtherFlagMeaning::Header => other.headers.push(Header::Whole(at + 1)),
+                OtherFlagMeaning::Needless => other.dropped.push(name),
+                OtherFlagMeaning::Refused => other.refused.push(name),
+                OtherFlagMeaning::Url => url = Some(at + 1),
             }
             at += 1 + values;
         }
@@ -95,7 +102,7 @@ fn is_url(word: &str) -> bool {
 }
 
 #[derive(Clone, Copy)]
-enum Meaning {
+enum OtherFlagMeaning {
     Bearer,
     Header,
     Needless,
@@ -104,33 +111,33 @@ enum Meaning {
 }
 
 /// The name of a flag, how many values follow it, and what it means.
-type Known = (&'static str, usize, Meaning);
+type KnownOtherFlag = (&'static str, usize, OtherFlagMeaning);
 
 /// Flags of supergateway 4 that belong to a remote server.
-const SUPERGATEWAY: [Known; 8] = [
-    ("--header", 1, Meaning::Header),
-    ("--logLevel", 1, Meaning::Needless),
-    ("--oauth2Bearer", 1, Meaning::Bearer),
-    ("--outputTransport", 1, Meaning::Needless),
-    ("--protocolVersion", 1, Meaning::Needless),
-    ("--sse", 1, Meaning::Url),
-    ("--stdio", 1, Meaning::Refused),
-    ("--streamableHttp", 1, Meaning::Url),
+const SUPERGATEWAY: [KnownOtherFlag; 8] = [
+    ("--header", 1, OtherFlagMeaning::Header),
+    ("--logLevel", 1, OtherFlagMeaning::Needless),
+    ("--oauth2Bearer", 1, OtherFlagMeaning::Bearer),
+    ("--outputTransport", 1, OtherFlagMeaning::Needless),
+    ("--protocolVersion", 1, OtherFlagMeaning::Needless),
+    ("--sse", 1, OtherFlagMeaning::Url),
+    ("--stdio", 1, OtherFlagMeaning::Refused),
+    ("--streamableHttp", 1, OtherFlagMeaning::Url),
 ];
 
 /// Flags of mcp-proxy 0.13 that belong to a remote server.
-const MCP_PROXY: [Known; 11] = [
-    ("--client-id", 1, Meaning::Refused),
-    ("--client-secret", 1, Meaning::Refused),
-    ("--debug", 0, Meaning::Needless),
-    ("--headers", 2, Meaning::Header),
-    ("--log-level", 1, Meaning::Needless),
-    ("--no-debug", 0, Meaning::Needless),
-    ("--no-verify-ssl", 0, Meaning::Refused),
-    ("--token-url", 1, Meaning::Refused),
-    ("--transport", 1, Meaning::Needless),
-    ("--verify-ssl", 1, Meaning::Refused),
-    ("-H", 2, Meaning::Header),
+const MCP_PROXY: [KnownOtherFlag; 11] = [
+    ("--client-id", 1, OtherFlagMeaning::Refused),
+    ("--client-secret", 1, OtherFlagMeaning::Refused),
+    ("--debug", 0, OtherFlagMeaning::Needless),
+    ("--headers", 2, OtherFlagMeaning::Header),
+    ("--log-level", 1, OtherFlagMeaning::Needless),
+    ("--no-debug", 0, OtherFlagMeaning::Needless),
+    ("--no-verify-ssl", 0, OtherFlagMeaning::Refused),
+    ("--token-url", 1, OtherFlagMeaning::Refused),
+    ("--transport", 1, OtherFlagMeaning::Needless),
+    ("--verify-ssl", 1, OtherFlagMeaning::Refused),
+    ("-H", 2, OtherFlagMeaning::Header),
 ];
 
 #[cfg(test)]
@@ -171,8 +178,8 @@ mod tests {
         assert_eq!(unsafe_one.refused, ["--no-verify-ssl"]);
     }
 
-    fn words(line: &str) -> Vec<Word> {
-        let word = |text: &str| Word { text: text.into(), span: 0..0 };
+    fn words(line: &str) -> Vec<PlacedText> {
+        let word = |text: &str| PlacedText { text: text.into(), span: 0..0 };
         line.split_whitespace().map(word).collect()
     }
 }

@@ -9,15 +9,15 @@ use crate::platform::Platform;
 
 /// A config file and why it is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ConfigPlace {
     pub(super) path: PathBuf,
     pub(super) host: Host,
-    pub(super) scope: Scope,
+    pub(super) scope: ConfigScope,
 }
 
 /// Who answers for what a file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum ConfigScope {
     /// A person named it.
     Named,
     /// It lies in a project, and may have come with it from anywhere.
@@ -71,7 +71,7 @@ impl Folders {
     }
 
     /// The files that are there. Those of the project come first, as they do for the hosts.
-    pub(super) fn files(&self) -> Vec<Place> {
+    pub(super) fn files(&self) -> Vec<ConfigPlace> {
         let mine = self.users();
         let theirs = self.projects().into_iter();
         let theirs = theirs.filter(|it| !mine.iter().any(|mine| mine.path == it.path));
@@ -80,22 +80,23 @@ impl Folders {
     }
 
     /// Our own files: they name servers, and there is nothing to import from them.
-    pub(super) fn own(&self) -> Vec<Place> {
+    pub(super) fn own(&self) -> Vec<ConfigPlace> {
         let host = Host::Ridethrough;
         let project = self.work.join(project::NAME);
-        let project = Place { path: project, host, scope: Scope::Project };
-        let user = self.own.clone().map(|path| Place { path, host, scope: Scope::User });
+        let project = ConfigPlace { path: project, host, scope: ConfigScope::Project };
+        let user =
+            self.own.clone().map(|path| ConfigPlace { path, host, scope: ConfigScope::User });
         [project].into_iter().chain(user).filter(|place| place.path.is_file()).collect()
     }
 
     /// A file that a person named.
-    pub(super) fn named(path: &Path) -> Place {
-        Place { path: path.to_owned(), host: Host::of(path), scope: Scope::Named }
+    pub(super) fn named(path: &Path) -> ConfigPlace {
+        ConfigPlace { path: path.to_owned(), host: Host::of(path), scope: ConfigScope::Named }
     }
 
     /// Whether others too will read this file: what is written into it must not be true of this
     /// machine only.
-    pub(super) fn is_shared(&self, place: &Place) -> bool {
+    pub(super) fn is_shared(&self, place: &ConfigPlace) -> bool {
         let is_projects = matches!(
             place.host,
             Host::ClaudeCode | Host::Cursor | Host::GeminiCli | Host::VsCode | Host::Zed
@@ -104,7 +105,7 @@ impl Folders {
         is_projects && !self.users().iter().any(|mine| mine.path == path)
     }
 
-    fn users(&self) -> Vec<Place> {
+    fn users(&self) -> Vec<ConfigPlace> {
         let under = |folder: &Option<PathBuf>, path: &str| Some(folder.as_ref()?.join(path));
         let paths = [
             under(&self.claude, ".claude.json"),
@@ -118,12 +119,13 @@ impl Folders {
             under(&self.home, ".codeium/mcp_config.json"),
             self.zed.clone(),
         ];
-        let place = |path: PathBuf| Place { host: Host::of(&path), path, scope: Scope::User };
+        let place =
+            |path: PathBuf| ConfigPlace { host: Host::of(&path), path, scope: ConfigScope::User };
         paths.into_iter().flatten().map(place).collect()
     }
 
     /// Those of the working directory, and of the folders above it up to the repository's.
-    fn projects(&self) -> Vec<Place> {
+    fn projects(&self) -> Vec<ConfigPlace> {
         let top = self.work.ancestors().find(|folder| folder.join(".git").exists());
         let top = top.unwrap_or(&self.work);
         let folders = self.work.ancestors().take_while(|folder| folder.starts_with(top));
@@ -136,7 +138,7 @@ impl Folders {
         ];
         folders
             .flat_map(|folder| files.map(|file| folder.join(file)))
-            .map(|path| Place { host: Host::of(&path), path, scope: Scope::Project })
+            .map(|path| ConfigPlace { host: Host::of(&path), path, scope: ConfigScope::Project })
             .collect()
     }
 }
@@ -162,7 +164,7 @@ fn zed(platform: Platform, settings: Option<&Path>, home: Option<&Path>) -> Opti
     }
 }
 
-impl Place {
+impl ConfigPlace {
     /// The project that the file belongs to, as far as its path tells.
     pub(super) fn workspace(&self) -> Option<PathBuf> {
         let path = std::path::absolute(&self.path).ok()?;
@@ -170,7 +172,7 @@ impl Place {
         let is_hidden =
             [".cursor", ".gemini", ".vscode", ".zed"].iter().any(|name| folder.ends_with(name));
         let project = if is_hidden { folder.parent()? } else { folder };
-        (self.scope != Scope::User).then(|| project.to_owned())
+        (self.scope != ConfigScope::User).then(|| project.to_owned())
     }
 }
 
@@ -197,7 +199,8 @@ mod tests {
             fs::write(home.join(file), "").unwrap();
         }
         let found = |folders: &Folders| -> Vec<_> {
-            let name = |it: &Place| it.path.strip_prefix(&home).unwrap().display().to_string();
+            let name =
+                |it: &ConfigPlace| it.path.strip_prefix(&home).unwrap().display().to_string();
             folders.files().iter().map(|it| (name(it), it.scope)).collect()
         };
 
@@ -207,13 +210,13 @@ mod tests {
 
         fs::remove_dir_all(&root).unwrap();
         let mine = [
-            (files[3].to_owned(), Scope::User),
-            (files[4].to_owned(), Scope::User),
-            (files[2].to_owned(), Scope::User),
+            (files[3].to_owned(), ConfigScope::User),
+            (files[4].to_owned(), ConfigScope::User),
+            (files[2].to_owned(), ConfigScope::User),
         ];
-        let deep = (files[1].to_owned(), Scope::Project);
+        let deep = (files[1].to_owned(), ConfigScope::Project);
         assert_eq!(alone, [std::slice::from_ref(&deep), &mine[..]].concat());
-        let above = (files[0].to_owned(), Scope::Project);
+        let above = (files[0].to_owned(), ConfigScope::Project);
         assert_eq!(within, [&[deep, above], &mine[..]].concat(), "up to the repository's folder");
     }
 

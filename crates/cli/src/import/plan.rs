@@ -7,15 +7,15 @@ use ridethrough::transport::Endpoint;
 use secrecy::ExposeSecret;
 
 use super::document::Edit;
-use super::entry::{Entry, Kind, Local, Transport};
-use super::line::{Line, Meaning, Request};
+use super::entry::{Entry, EntryKind, Local, Transport};
+use super::line::{FlagMeaning, ProgramLine, Request};
 use super::other::Other;
 use super::variables;
 use crate::target;
 
 /// What would become of one server.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum EntryVerdict {
     /// It goes through our bridge.
     Already,
     /// A remote server that its host speaks to itself, and why changing that is up to a person.
@@ -43,30 +43,32 @@ impl std::fmt::Debug for Replacement {
 }
 
 /// Looks at one server; `program` is what its host would start for our bridge.
-pub(super) fn judge(entry: &Entry, program: &str) -> Verdict {
+pub(super) fn judge(entry: &Entry, program: &str) -> EntryVerdict {
     if entry.is_disabled {
         return left("it is switched off");
     }
     match &entry.kind {
-        Kind::Unknown(why) => left(*why),
-        Kind::Remote(remote) => match remote.transport {
-            Transport::Http | Transport::Sse => Verdict::Could,
+        EntryKind::Unknown(why) => left(*why),
+        EntryKind::Remote(remote) => match remote.transport {
+            Transport::Http | Transport::Sse => EntryVerdict::Could,
             Transport::Unknown => left("its transport is not known"),
         },
-        Kind::Local(local) => match Line::read(local) {
-            Line::Another(name) => left(format!(
+        EntryKind::Local(local) => match ProgramLine::read(local) {
+            ProgramLine::Another(name) => left(format!(
                 "it puts a local program on the network by {name}; `ridethrough expose` does that, too"
             )),
-            Line::Other(other) => match unfit(entry, local, &other) {
+            ProgramLine::Other(other) => match unfit(entry, local, &other) {
                 Some(why) => left(why),
-                None => Verdict::Replace(translated(entry, local, &other, program)),
+                None => EntryVerdict::Replace(translated(entry, local, &other, program)),
             },
-            Line::Obscure => left("it starts mcp-remote in a way that is not taken apart here"),
-            Line::Ours(_) => Verdict::Already,
-            Line::Program => left("it is a local program"),
-            Line::McpRemote(request) => match refusal(entry, local, &request) {
+            ProgramLine::Obscure => {
+                left("it starts mcp-remote in a way that is not taken apart here")
+            }
+            ProgramLine::Ours(_) => EntryVerdict::Already,
+            ProgramLine::Program => left("it is a local program"),
+            ProgramLine::McpRemote(request) => match refusal(entry, local, &request) {
                 Some(why) => left(why),
-                None => Verdict::Replace(replacement(local, &request, program)),
+                None => EntryVerdict::Replace(replacement(local, &request, program)),
             },
         },
     }
@@ -75,13 +77,15 @@ pub(super) fn judge(entry: &Entry, program: &str) -> Verdict {
 /// The URL of a server as it may be shown: without path and query, where keys stand.
 pub(super) fn shown_url(entry: &Entry) -> Option<String> {
     let url = match &entry.kind {
-        Kind::Remote(remote) => remote.url.expose_secret(),
-        Kind::Local(local) => match Line::read(local) {
-            Line::McpRemote(request) | Line::Ours(request) => text(local, request.url?),
-            Line::Other(other) => text(local, other.url),
+        EntryKind::Remote(remote) => remote.url.expose_secret(),
+        EntryKind::Local(local) => match ProgramLine::read(local) {
+            ProgramLine::McpRemote(request) | ProgramLine::Ours(request) => {
+                text(local, request.url?)
+            }
+            ProgramLine::Other(other) => text(local, other.url),
             _ => return None,
         },
-        Kind::Unknown(_) => return None,
+        EntryKind::Unknown(_) => return None,
     };
     Some(match Endpoint::parse(url) {
         Ok(endpoint) if endpoint.path() == "/" => endpoint.origin(),
@@ -94,19 +98,19 @@ pub(super) fn shown_url(entry: &Entry) -> Option<String> {
 /// The names of all headers that a server is sent.
 pub(super) fn header_names(entry: &Entry) -> Vec<String> {
     match &entry.kind {
-        Kind::Remote(remote) => {
+        EntryKind::Remote(remote) => {
             let named = remote.headers.iter().map(|(name, _)| name);
             let variables = remote.env_headers.iter().map(|(name, _)| name);
             let bearer = remote.bearer_env.iter().map(|_| "Authorization".to_owned());
             named.chain(variables).cloned().chain(bearer).collect()
         }
-        Kind::Local(local) => match Line::read(local) {
-            Line::McpRemote(request) | Line::Ours(request) => {
+        EntryKind::Local(local) => match ProgramLine::read(local) {
+            ProgramLine::McpRemote(request) | ProgramLine::Ours(request) => {
                 let headers = request.flags.iter().filter(|flag| flag.name == "--header");
                 let lines = headers.filter_map(|flag| text(local, flag.value?).split_once(':'));
                 lines.map(|(name, _)| name.trim().to_owned()).collect()
             }
-            Line::Other(other) => {
+            ProgramLine::Other(other) => {
                 let headers = other.headers.iter().map(|it| Other::header(&local.args, *it));
                 let name = |it: String| Some(it.split_once(':')?.0.trim().to_owned());
                 headers
@@ -116,17 +120,17 @@ pub(super) fn header_names(entry: &Entry) -> Vec<String> {
             }
             _ => Vec::new(),
         },
-        Kind::Unknown(_) => Vec::new(),
+        EntryKind::Unknown(_) => Vec::new(),
     }
 }
 
 /// Why our bridge cannot take the place of this `mcp-remote`.
 fn refusal(entry: &Entry, local: &Local, request: &Request) -> Option<String> {
-    let named = |meaning: Meaning| -> Vec<_> {
+    let named = |meaning: FlagMeaning| -> Vec<_> {
         let flags = request.flags.iter().filter(|flag| flag.meaning == meaning);
         flags.map(|flag| format!("`{}`", flag.name)).collect()
     };
-    let (oauth, missing) = (named(Meaning::OAuth), named(Meaning::Missing));
+    let (oauth, missing) = (named(FlagMeaning::OAuth), named(FlagMeaning::Missing));
     let has_variable = |name: &str| entry.env.iter().any(|(own, _)| own == name);
     let values = |name: &'static str| {
         let flags = request.flags.iter().filter(move |flag| flag.name == name);
@@ -247,7 +251,7 @@ fn replacement(local: &Local, request: &Request, program: &str) -> Replacement {
     // The first argument that stays: what is dropped before it goes with the comma behind, all else with
     // the comma in front. Two edits that took the same comma would overlap.
     let mut first = 0;
-    for flag in request.flags.iter().filter(|flag| flag.meaning == Meaning::Needless) {
+    for flag in request.flags.iter().filter(|flag| flag.meaning == FlagMeaning::Needless) {
         let last = flag.value.unwrap_or(flag.at);
         let span = if flag.at == first {
             first = last + 1;
@@ -272,8 +276,8 @@ fn text(local: &Local, at: usize) -> &str {
     local.args[at].text.expose_secret()
 }
 
-fn left(why: impl Into<String>) -> Verdict {
-    Verdict::Left(why.into())
+fn left(why: impl Into<String>) -> EntryVerdict {
+    EntryVerdict::Left(why.into())
 }
 
 /// Where `mcp-proxy` looks for a token.
@@ -286,7 +290,7 @@ const TRANSPORTS: [&str; 4] = ["http-first", "http-only", "sse-first", "sse-only
 mod tests {
     use std::path::Path;
 
-    use super::super::document::Document;
+    use super::super::document::ConfigDocument;
     use super::super::entry::entries;
     use super::*;
 
@@ -346,7 +350,7 @@ mod tests {
             (r#","ftp://a.example/""#, "must begin with http"),
         ];
         for (args, words) in cases {
-            let Verdict::Left(why) = verdict(&remote(args)) else { panic!("{args}") };
+            let EntryVerdict::Left(why) = verdict(&remote(args)) else { panic!("{args}") };
 
             assert!(why.contains(words), "{why}");
             assert!(!why.contains("s3cret"), "{why}");
@@ -360,13 +364,13 @@ mod tests {
             r#","https://a.example/sse","--transport","sse-first""#,
             r#","https://a.example/sse","--transport","sse-only""#,
         ] {
-            assert!(matches!(verdict(&remote(args)), Verdict::Replace(_)), "{args}");
+            assert!(matches!(verdict(&remote(args)), EntryVerdict::Replace(_)), "{args}");
         }
     }
 
     #[test]
     fn all_other_servers_stay_as_they_are() {
-        let left = |server: &str| matches!(verdict(server), Verdict::Left(_));
+        let left = |server: &str| matches!(verdict(server), EntryVerdict::Left(_));
 
         assert!(left(r#"{"command":"uvx","args":["mcp-server-git"]}"#));
         assert!(left(r#"{"command":"uvx","args":["mcp-proxy","http://a.example/"]}"#));
@@ -392,10 +396,13 @@ mod tests {
             r#"{"command":"npx","args":["mcp-remote","https://a.example/"],
                 "env":{"NODE_EXTRA_CA_CERTS":"/ca.pem"}}"#
         ));
-        assert!(matches!(verdict(r#"{"url":"https://a.example/mcp"}"#), Verdict::Could));
-        assert!(matches!(verdict(r#"{"url":"https://a.example","type":"sse"}"#), Verdict::Could));
+        assert!(matches!(verdict(r#"{"url":"https://a.example/mcp"}"#), EntryVerdict::Could));
+        assert!(matches!(
+            verdict(r#"{"url":"https://a.example","type":"sse"}"#),
+            EntryVerdict::Could
+        ));
         let ours = r#"{"command":"/bin/ridethrough","args":["bridge","https://a.example/"]}"#;
-        assert!(matches!(verdict(ours), Verdict::Already));
+        assert!(matches!(verdict(ours), EntryVerdict::Already));
     }
 
     #[test]
@@ -420,7 +427,7 @@ mod tests {
         format!(r#"{{"command":"npx","args":["mcp-remote"{args}]}}"#)
     }
 
-    fn verdict(server: &str) -> Verdict {
+    fn verdict(server: &str) -> EntryVerdict {
         let document = read(&format!(r#"{{"mcpServers":{{"it":{server}}}}}"#));
         judge(&entries(&document)[0], "rt")
     }
@@ -428,12 +435,12 @@ mod tests {
     fn replaced(text: &str) -> String {
         let document = read(text);
         match judge(&entries(&document)[0], "rt") {
-            Verdict::Replace(replacement) => document.with(&replacement.edits),
+            EntryVerdict::Replace(replacement) => document.with(&replacement.edits),
             other => panic!("{text}: {other:?}"),
         }
     }
 
-    fn read(text: &str) -> Document {
-        Document::read(Path::new("a.json"), text.into()).ok().unwrap()
+    fn read(text: &str) -> ConfigDocument {
+        ConfigDocument::read(Path::new("a.json"), text.into()).ok().unwrap()
     }
 }

@@ -7,17 +7,17 @@ use std::path::PathBuf;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::entry::{Entry, Kind, Local, Remote, Transport, Word};
-use super::line::{Line, Request};
+use super::entry::{Entry, EntryKind, Local, PlacedText, Remote, Transport};
+use super::line::{ProgramLine, Request};
 use super::other::Other;
 use super::plan;
-use super::variables::{self, Dialect, Scope, Unfilled};
+use super::variables::{self, Dialect, Unfilled, VariableScope};
 
 /// Where a server is and what it must be told. Whatever may be a secret prints as nothing.
 #[derive(Debug)]
 pub(crate) enum Reached {
     Local(Program),
-    Remote(Address),
+    Remote(RemoteServer),
 }
 
 /// A program to start.
@@ -31,7 +31,7 @@ pub(crate) struct Program {
 
 /// A server at a URL.
 #[derive(Debug, Default)]
-pub(crate) struct Address {
+pub(crate) struct RemoteServer {
     /// Paths and queries too hold keys.
     pub(crate) url: SecretString,
     /// What stands after `Authorization: Bearer`.
@@ -56,7 +56,7 @@ impl Reached {
             }
             (Self::Remote(one), Self::Remote(two)) => {
                 let bearer =
-                    |it: &Address| it.bearer.clone().map(|it| it.expose_secret().to_owned());
+                    |it: &RemoteServer| it.bearer.clone().map(|it| it.expose_secret().to_owned());
                 one.url.expose_secret() == two.url.expose_secret()
                     && bearer(one) == bearer(two)
                     && open(&one.headers) == open(&two.headers)
@@ -91,7 +91,7 @@ impl fmt::Display for Unreached {
 pub(super) fn reach(
     entry: &Entry,
     dialect: Dialect,
-    scope: Scope<'_>,
+    scope: VariableScope<'_>,
 ) -> Result<Reached, Unreached> {
     let env = entry.env.iter().map(|(name, value)| {
         let value = filled(&format!("env.{name}"), value, dialect, scope)?;
@@ -99,13 +99,13 @@ pub(super) fn reach(
     });
     let env = env.collect::<Result<Vec<_>, Unreached>>()?;
     match &entry.kind {
-        Kind::Unknown(why) => Err(Unreached((*why).to_owned())),
-        Kind::Remote(remote) => address(remote, dialect, scope).map(Reached::Remote),
-        Kind::Local(local) => match Line::read(local) {
-            Line::McpRemote(request) | Line::Ours(request) => {
+        EntryKind::Unknown(why) => Err(Unreached((*why).to_owned())),
+        EntryKind::Remote(remote) => address(remote, dialect, scope).map(Reached::Remote),
+        EntryKind::Local(local) => match ProgramLine::read(local) {
+            ProgramLine::McpRemote(request) | ProgramLine::Ours(request) => {
                 bridged(local, &request, &env, dialect, scope).map(Reached::Remote)
             }
-            Line::Other(other) => {
+            ProgramLine::Other(other) => {
                 let token = plan::token_of(entry, &other);
                 translated(local, &other, token, &env, (dialect, scope)).map(Reached::Remote)
             }
@@ -114,14 +114,20 @@ pub(super) fn reach(
     }
 }
 
-fn address(remote: &Remote, dialect: Dialect, scope: Scope<'_>) -> Result<Address, Unreached> {
+fn address(
+    remote: &Remote,
+    dialect: Dialect,
+    scope: VariableScope<'_>,
+) -> Result<RemoteServer, Unreached> {
     match remote.transport {
         // The client finds out which of them it is.
         Transport::Http | Transport::Sse => {}
         Transport::Unknown => return Err(Unreached("its transport is not known".to_owned())),
     }
-    let mut address =
-        Address { url: filled("url", &remote.url, dialect, scope)?, ..Address::default() };
+    let mut address = RemoteServer {
+        url: filled("url", &remote.url, dialect, scope)?,
+        ..RemoteServer::default()
+    };
     for (name, value) in &remote.headers {
         let field = format!("headers.{name}");
         address.add(name, filled(&field, value, dialect, scope)?)?;
@@ -145,18 +151,18 @@ fn bridged(
     request: &Request,
     env: &[(String, SecretString)],
     dialect: Dialect,
-    scope: Scope<'_>,
-) -> Result<Address, Unreached> {
+    scope: VariableScope<'_>,
+) -> Result<RemoteServer, Unreached> {
     // The bridge sees what its host adds to the environment before everything else.
     let environment = |name: &str| {
         let own = env.iter().find(|(own, _)| own == name);
         own.map(|(_, value)| value.expose_secret().to_owned()).or_else(|| (scope.environment)(name))
     };
-    let scope = Scope { environment: &environment, ..scope };
+    let scope = VariableScope { environment: &environment, ..scope };
     // What the host does not fill in, the bridge does: either way it comes from there.
     let arg = |at: usize| filled("args", &local.args[at].text, dialect, scope);
     let url = request.url.ok_or_else(|| Unreached("it names no URL".to_owned()))?;
-    let mut address = Address { url: arg(url)?, ..Address::default() };
+    let mut address = RemoteServer { url: arg(url)?, ..RemoteServer::default() };
     for flag in &request.flags {
         let Some(value) = flag.value else { continue };
         match flag.name {
@@ -185,11 +191,11 @@ fn translated(
     other: &Other,
     token: Option<&str>,
     env: &[(String, SecretString)],
-    (dialect, scope): (Dialect, Scope<'_>),
-) -> Result<Address, Unreached> {
+    (dialect, scope): (Dialect, VariableScope<'_>),
+) -> Result<RemoteServer, Unreached> {
     let filled = |text: &str| filled("args", &text.into(), dialect, scope);
     let url = filled(local.args[other.url].text.expose_secret())?;
-    let mut address = Address { url, ..Address::default() };
+    let mut address = RemoteServer { url, ..RemoteServer::default() };
     for header in &other.headers {
         // The bridge itself fills in nothing.
         let line = filled(&Other::header(&local.args, *header))?;
@@ -214,10 +220,10 @@ fn program(
     local: &Local,
     env: Vec<(String, SecretString)>,
     dialect: Dialect,
-    scope: Scope<'_>,
+    scope: VariableScope<'_>,
 ) -> Result<Program, Unreached> {
     let text = |field: &str, text: &SecretString| filled(field, text, dialect, scope);
-    let args = local.args.iter().map(|word: &Word| text("args", &word.text));
+    let args = local.args.iter().map(|word: &PlacedText| text("args", &word.text));
     let cwd = local.cwd.as_ref().map(|cwd| text("cwd", &cwd.as_str().into())).transpose()?;
     Ok(Program {
         command: text("command", &local.command.text)?.expose_secret().to_owned(),
@@ -227,9 +233,9 @@ fn program(
     })
 }
 
-impl Address {
+impl RemoteServer {
     /// Adds a header as the command line has it: `Name: value`.
-    fn add_line(&mut self, line: &str, scope: Scope<'_>) -> Result<(), Unreached> {
+    fn add_line(&mut self, line: &str, scope: VariableScope<'_>) -> Result<(), Unreached> {
         let (name, value) =
             line.split_once(':').ok_or_else(|| Unreached("a header has no colon".to_owned()))?;
         let field = format!("--header {}", name.trim());
@@ -257,7 +263,7 @@ fn filled(
     field: &str,
     text: &SecretString,
     dialect: Dialect,
-    scope: Scope<'_>,
+    scope: VariableScope<'_>,
 ) -> Result<SecretString, Unreached> {
     let expanded = variables::expand(text.expose_secret(), dialect, scope);
     expanded.map(SecretString::from).map_err(|it| unfilled(field, &it))
@@ -271,20 +277,24 @@ fn unfilled(field: &str, unfilled: &Unfilled) -> Unreached {
 mod tests {
     use std::path::Path;
 
-    use super::super::document::Document;
+    use super::super::document::ConfigDocument;
     use super::super::entry::entries;
     use super::*;
 
     fn reached(server: &str, dialect: Dialect) -> Result<Reached, Unreached> {
         let text = format!(r#"{{"mcpServers":{{"it":{server}}}}}"#);
-        let document = Document::read(Path::new("a.json"), text.into()).ok().unwrap();
+        let document = ConfigDocument::read(Path::new("a.json"), text.into()).ok().unwrap();
         let environment = |name: &str| (name == "TOKEN").then(|| "t0k".to_owned());
-        let scope =
-            Scope { environment: &environment, home: None, workspace: None, may_read: false };
+        let scope = VariableScope {
+            environment: &environment,
+            home: None,
+            workspace: None,
+            may_read: false,
+        };
         reach(&entries(&document)[0], dialect, scope)
     }
 
-    fn remote(server: &str, dialect: Dialect) -> Address {
+    fn remote(server: &str, dialect: Dialect) -> RemoteServer {
         match reached(server, dialect) {
             Ok(Reached::Remote(address)) => address,
             other => panic!("{other:?}"),

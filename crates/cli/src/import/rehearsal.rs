@@ -3,15 +3,15 @@
 
 use std::path::Path;
 
-use super::document::{Document, Edit};
+use super::document::{ConfigDocument, Edit};
 use super::entry::{Entry, entries};
 use super::host::Host;
 use super::places::Folders;
-use super::plan::{Verdict, judge};
+use super::plan::{EntryVerdict, judge};
 use super::reach::{Reached, Unreached, reach};
 use super::show;
 use super::undo;
-use super::variables::Scope;
+use super::variables::VariableScope;
 
 /// What `import` would make of a config file.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct Rehearsal {
 ///
 /// If what it would write could not be read again.
 pub fn rehearse(path: &Path, bytes: Vec<u8>) -> Result<Rehearsal, String> {
-    let before = Document::read(path, bytes).map_err(|broken| broken.to_string())?;
+    let before = ConfigDocument::read(path, bytes).map_err(|broken| broken.to_string())?;
     let after = reread(path, written(&before, PROGRAM));
     let (old, new) = (entries(&before), entries(&after));
     let place = Folders::named(path);
@@ -59,27 +59,27 @@ pub fn rehearse(path: &Path, bytes: Vec<u8>) -> Result<Rehearsal, String> {
 }
 
 /// The text after `import --write`.
-pub(super) fn written(document: &Document, program: &str) -> String {
+pub(super) fn written(document: &ConfigDocument, program: &str) -> String {
     let edits = entries(document).into_iter().filter_map(|entry| match judge(&entry, program) {
-        Verdict::Replace(replacement) => Some(replacement.edits),
+        EntryVerdict::Replace(replacement) => Some(replacement.edits),
         _ => None,
     });
     document.with(&edits.flatten().collect::<Vec<Edit>>())
 }
 
 /// The text after `import --undo`.
-pub(super) fn undone(path: &Path, document: &Document, backup: &Document) -> String {
+pub(super) fn undone(path: &Path, document: &ConfigDocument, backup: &ConfigDocument) -> String {
     let undone = undo::edits(path, document, &[backup], |_| true);
     document.with(&undone.into_iter().flat_map(|it| it.edits).collect::<Vec<_>>())
 }
 
-fn reread(path: &Path, text: String) -> Document {
-    let read = Document::read(path, text.into_bytes());
+fn reread(path: &Path, text: String) -> ConfigDocument {
+    let read = ConfigDocument::read(path, text.into_bytes());
     read.unwrap_or_else(|broken| unreadable(&broken.to_string()))
 }
 
 #[expect(clippy::panic, reason = "it is the finding that a rehearsal is for")]
-fn unreadable(broken: &str) -> Document {
+fn unreadable(broken: &str) -> ConfigDocument {
     panic!("what import writes cannot be read: {broken}")
 }
 
@@ -95,7 +95,8 @@ fn is_reached_alike(path: &Path, old: &Entry, new: &Entry) -> bool {
 fn reached(path: &Path, entry: &Entry) -> Result<Reached, Unreached> {
     let environment = |name: &str| name.len().is_multiple_of(2).then(|| format!("value of {name}"));
     let workspace = path.parent();
-    let scope = Scope { environment: &environment, home: workspace, workspace, may_read: false };
+    let scope =
+        VariableScope { environment: &environment, home: workspace, workspace, may_read: false };
     reach(entry, Host::of(path).dialect(), scope)
 }
 

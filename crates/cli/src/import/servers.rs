@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::entry::Entry;
 use super::file::{File, Trust, Unread};
 use super::host::Host;
-use super::places::{Folders, Place, Scope};
+use super::places::{ConfigPlace, ConfigScope, Folders};
 use super::reach::{Reached, Unreached};
 use crate::approvals::Approvals;
 
@@ -13,7 +13,7 @@ use crate::approvals::Approvals;
 pub(crate) struct Servers {
     folders: Folders,
     files: Vec<File>,
-    unread: Vec<(Place, Unread)>,
+    unread: Vec<(ConfigPlace, Unread)>,
 }
 
 /// One server of one file.
@@ -33,8 +33,8 @@ impl Servers {
     /// Reads those that are the user's own: nothing that lies in a project.
     pub(crate) fn of_user() -> Self {
         let mut servers = Self::here();
-        servers.files.retain(|it| it.place.scope == Scope::User);
-        servers.unread.retain(|(place, _)| place.scope == Scope::User);
+        servers.files.retain(|it| it.place.scope == ConfigScope::User);
+        servers.unread.retain(|(place, _)| place.scope == ConfigScope::User);
         servers
     }
 
@@ -135,7 +135,7 @@ impl Server<'_> {
     pub(crate) fn is_answered_for(&self) -> bool {
         let File { place, document, .. } = self.file;
         place.host != Host::Ridethrough
-            || place.scope == Scope::User
+            || place.scope == ConfigScope::User
             || Approvals::read().has(&place.path, document.text.as_bytes())
     }
 }

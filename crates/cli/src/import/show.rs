@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 
 use super::entry::Entry;
 use super::file::Unread;
-use super::places::{Place, Scope};
-use super::plan::{Verdict, header_names, shown_url};
+use super::places::{ConfigPlace, ConfigScope};
+use super::plan::{EntryVerdict, header_names, shown_url};
 use super::tree::Broken;
 use crate::out::{Colour, painted};
 use crate::secrets;
 
 /// What became of one file.
 pub(super) struct Report<'a> {
-    pub(super) place: &'a Place,
-    pub(super) servers: Result<Vec<(&'a Entry, &'a Verdict)>, &'a Unread>,
+    pub(super) place: &'a ConfigPlace,
+    pub(super) servers: Result<Vec<(&'a Entry, &'a EntryVerdict)>, &'a Unread>,
     /// The backup, or why nothing was written.
     pub(super) written: Option<&'a Result<PathBuf, String>>,
 }
@@ -60,17 +60,17 @@ pub(super) fn in_words(
 }
 
 fn line(
-    place: &Place,
+    place: &ConfigPlace,
     entry: &Entry,
-    verdict: &Verdict,
+    verdict: &EntryVerdict,
     is_colourful: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let (word, colour) = match verdict {
-        Verdict::Already => ("already", Colour::Green),
-        Verdict::ByHand(_) | Verdict::Could => ("could", Colour::Yellow),
-        Verdict::Left(_) => ("left", Colour::Faint),
-        Verdict::Replace(_) => ("replace", Colour::Green),
+        EntryVerdict::Already => ("already", Colour::Green),
+        EntryVerdict::ByHand(_) | EntryVerdict::Could => ("could", Colour::Yellow),
+        EntryVerdict::Left(_) => ("left", Colour::Faint),
+        EntryVerdict::Replace(_) => ("replace", Colour::Green),
     };
     let name = match &entry.project {
         Some(project) => format!("{} (in {})", safe(&entry.name), safe(project)),
@@ -81,31 +81,31 @@ fn line(
 }
 
 /// One server as a line for people, without colours.
-pub(super) fn in_a_line(place: &Place, entry: &Entry, verdict: &Verdict) -> String {
+pub(super) fn in_a_line(place: &ConfigPlace, entry: &Entry, verdict: &EntryVerdict) -> String {
     let mut out = Vec::new();
     line(place, entry, verdict, false, &mut out).expect("a vector takes everything");
     String::from_utf8_lossy(&out).into_owned()
 }
 
 /// What is so, or would become so, in one sentence.
-fn story(place: &Place, entry: &Entry, verdict: &Verdict) -> String {
+fn story(place: &ConfigPlace, entry: &Entry, verdict: &EntryVerdict) -> String {
     let url = shown_url(entry).unwrap_or_default();
     let headers = match header_names(entry).as_slice() {
         [] => String::new(),
         names => format!(", with {}", names.join(", ")),
     };
     match verdict {
-        Verdict::Already => format!("it goes through ridethrough to {url}{headers}"),
-        Verdict::ByHand(why) => {
+        EntryVerdict::Already => format!("it goes through ridethrough to {url}{headers}"),
+        EntryVerdict::ByHand(why) => {
             format!("{url}{headers}: could go through `ridethrough bridge`, written by hand: {why}")
         }
-        Verdict::Could => {
+        EntryVerdict::Could => {
             let offer = offer(place, entry).join(" ");
             format!("{url}{headers}: could go through `ridethrough bridge`: `{offer}`")
         }
-        Verdict::Left(why) if url.is_empty() => why.clone(),
-        Verdict::Left(why) => format!("{url}: {why}"),
-        Verdict::Replace(replacement) => {
+        EntryVerdict::Left(why) if url.is_empty() => why.clone(),
+        EntryVerdict::Left(why) => format!("{url}: {why}"),
+        EntryVerdict::Replace(replacement) => {
             let dropped = match replacement.dropped.as_slice() {
                 [] => String::new(),
                 flags => format!("; needs no {}", flags.join(", ")),
@@ -116,9 +116,10 @@ fn story(place: &Place, entry: &Entry, verdict: &Verdict) -> String {
 }
 
 /// The command that does what could be done, as words for a shell.
-fn offer(place: &Place, entry: &Entry) -> Vec<String> {
+fn offer(place: &ConfigPlace, entry: &Entry) -> Vec<String> {
     let words = ["ridethrough", "import", "--write", "--urls", "--only"].map(str::to_owned);
-    let file = (place.scope == Scope::Named).then(|| place.path.to_string_lossy().into_owned());
+    let file =
+        (place.scope == ConfigScope::Named).then(|| place.path.to_string_lossy().into_owned());
     // Another host may have a server of that name, too, and was not looked at.
     let name = match file {
         Some(_) => entry.name.clone(),
@@ -162,12 +163,12 @@ pub(super) fn in_json(reports: &[Report<'_>]) -> Value {
     json!({ "files": files.collect::<Vec<_>>() })
 }
 
-fn server(place: &Place, entry: &Entry, verdict: &Verdict) -> Value {
+fn server(place: &ConfigPlace, entry: &Entry, verdict: &EntryVerdict) -> Value {
     let word = match verdict {
-        Verdict::Already => "already",
-        Verdict::ByHand(_) | Verdict::Could => "could",
-        Verdict::Left(_) => "left",
-        Verdict::Replace(_) => "replace",
+        EntryVerdict::Already => "already",
+        EntryVerdict::ByHand(_) | EntryVerdict::Could => "could",
+        EntryVerdict::Left(_) => "left",
+        EntryVerdict::Replace(_) => "replace",
     };
     let mut server = json!({ "name": entry.name, "verdict": word });
     if let Some(project) = &entry.project {
@@ -178,10 +179,10 @@ fn server(place: &Place, entry: &Entry, verdict: &Verdict) -> Value {
         server["headers"] = header_names(entry).into();
     }
     match verdict {
-        Verdict::ByHand(why) | Verdict::Left(why) => server["why"] = why.as_str().into(),
-        Verdict::Could => server["command"] = offer(place, entry).join(" ").into(),
-        Verdict::Replace(replacement) => server["dropped"] = json!(replacement.dropped),
-        Verdict::Already => {}
+        EntryVerdict::ByHand(why) | EntryVerdict::Left(why) => server["why"] = why.as_str().into(),
+        EntryVerdict::Could => server["command"] = offer(place, entry).join(" ").into(),
+        EntryVerdict::Replace(replacement) => server["dropped"] = json!(replacement.dropped),
+        EntryVerdict::Already => {}
     }
     server
 }

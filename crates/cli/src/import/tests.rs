@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use super::document::Document;
+use super::document::ConfigDocument;
 use super::rehearsal;
 
 #[test]
@@ -147,7 +147,7 @@ proptest! {
         let end = bytes.len().min(at + cut);
         bytes.splice(at..end, put);
 
-        match Document::read(&path, bytes) {
+        match ConfigDocument::read(&path, bytes) {
             Ok(document) => {
                 let text = document.text;
                 prop_assert_eq!(undone(&path, &rewritten(&path, &text), &text), text);
@@ -247,8 +247,8 @@ fn undone(path: &Path, text: &str, backup: &str) -> String {
     rehearsal::undone(path, &read(path, text), &read(path, backup))
 }
 
-fn read(path: &Path, text: &str) -> Document {
-    Document::read(path, text.into()).unwrap_or_else(|why| panic!("{why}: {text}"))
+fn read(path: &Path, text: &str) -> ConfigDocument {
+    ConfigDocument::read(path, text.into()).unwrap_or_else(|why| panic!("{why}: {text}"))
 }
 
 fn fixture(name: &str) -> (PathBuf, String) {

@@ -9,17 +9,19 @@ use std::path::Path;
 use ridethrough::transport::Endpoint;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::document::Document;
-use super::entry::{Entry, Kind, Local, Remote, entries};
+use super::document::ConfigDocument;
+use super::entry::{Entry, EntryKind, Local, Remote, entries};
 use super::host::Host;
-use super::variables::{Dialect, Scope, expand};
+use super::variables::{Dialect, VariableScope, expand};
 use crate::target;
 
 /// A line for each thing that the servers of this file are or add.
 pub(crate) fn servers(path: &Path, text: &str) -> Vec<String> {
     let dialect = Host::of(path).dialect();
     // A file that cannot be read names no server.
-    let Ok(document) = Document::read(path, text.as_bytes().to_vec()) else { return Vec::new() };
+    let Ok(document) = ConfigDocument::read(path, text.as_bytes().to_vec()) else {
+        return Vec::new();
+    };
     let lines = entries(&document).into_iter().flat_map(|entry| {
         let lines = lines(&entry, dialect).into_iter();
         lines.map(move |line| format!("server {}: {line}", entry.name))
@@ -29,9 +31,9 @@ pub(crate) fn servers(path: &Path, text: &str) -> Vec<String> {
 
 fn lines(entry: &Entry, dialect: Dialect) -> Vec<String> {
     let mut lines = match &entry.kind {
-        Kind::Local(local) => started(local, dialect),
-        Kind::Remote(remote) => sent(remote, dialect),
-        Kind::Unknown(why) => vec![(*why).to_owned()],
+        EntryKind::Local(local) => started(local, dialect),
+        EntryKind::Remote(remote) => sent(remote, dialect),
+        EntryKind::Unknown(why) => vec![(*why).to_owned()],
     };
     lines.extend(named("the variable", &entry.env, dialect));
     lines
@@ -79,7 +81,8 @@ fn with(text: &str, dialect: Dialect) -> String {
         names.borrow_mut().push(name.to_owned());
         Some(String::new())
     };
-    let scope = Scope { environment: &environment, home: None, workspace: None, may_read: false };
+    let scope =
+        VariableScope { environment: &environment, home: None, workspace: None, may_read: false };
     // What only an editor can fill in stops the server from being used.
     let _ = expand(text, dialect, scope);
     let names = names.take();

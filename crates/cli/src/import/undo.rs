@@ -12,19 +12,19 @@ use anyhow::{Context, Result, anyhow};
 use secrecy::ExposeSecret;
 
 use super::disk;
-use super::document::{Document, Edit};
-use super::entry::{Entry, Kind, Local, entries};
+use super::document::{ConfigDocument, Edit};
+use super::entry::{Entry, EntryKind, Local, entries};
 use super::file::File;
-use super::line::Line;
+use super::line::ProgramLine;
 use super::native;
-use super::places::Place;
-use super::plan::{self, Verdict};
+use super::places::ConfigPlace;
+use super::plan::{self, EntryVerdict};
 use super::show::{safe, shown};
-use super::{Args, servers_of};
+use super::{ImportArgs, servers_of};
 use crate::out;
 
 /// Brings back what was replaced in these files.
-pub(super) fn play(args: &Args, places: Vec<Place>) -> Result<ExitCode> {
+pub(super) fn play(args: &ImportArgs, places: Vec<ConfigPlace>) -> Result<ExitCode> {
     let mut undone = Vec::new();
     for place in places {
         let path = place.path.clone();
@@ -64,14 +64,14 @@ struct Restored {
 }
 
 /// Brings one file back, and removes backups that say nothing else than the file does then.
-fn restore(args: &Args, place: Place, backups: &[PathBuf]) -> Result<Restored> {
+fn restore(args: &ImportArgs, place: ConfigPlace, backups: &[PathBuf]) -> Result<Restored> {
     let path = place.path.clone();
     let file = File::read(place).map_err(|why| anyhow!("{why}"))?;
     let mut old = Vec::new();
     for backup in backups {
         let bytes = fs::read(backup).with_context(|| shown(backup))?;
         // The ending of a backup's name says nothing; that of its file does.
-        match Document::read(&path, bytes) {
+        match ConfigDocument::read(&path, bytes) {
             Ok(document) => old.push((backup, document)),
             Err(why) => eprintln!("passed over {}, which is not whole: {why}", shown(backup)),
         }
@@ -107,8 +107,8 @@ pub(super) struct Undone {
 /// The edits that bring back what the backups had. The newest backup comes first.
 pub(super) fn edits(
     path: &Path,
-    current: &Document,
-    backups: &[&Document],
+    current: &ConfigDocument,
+    backups: &[&ConfigDocument],
     is_wanted: impl Fn(&Entry) -> bool,
 ) -> Vec<Undone> {
     let ours = entries(current).into_iter().filter(|entry| is_wanted(entry));
@@ -128,18 +128,23 @@ pub(super) fn edits(
 }
 
 /// The edits that bring one entry back to what it was, if it was something that `import` replaces.
-fn edits_of(now: &Entry, local: &Local, before: &Entry, backup: &Document) -> Option<Vec<Edit>> {
+fn edits_of(
+    now: &Entry,
+    local: &Local,
+    before: &Entry,
+    backup: &ConfigDocument,
+) -> Option<Vec<Edit>> {
     let edit = |to: Range<usize>, from: &Range<usize>| Edit {
         span: to,
         text: backup.text[from.clone()].to_owned(),
     };
     let was = match &before.kind {
         // All of it was replaced.
-        Kind::Remote(_) => return Some(vec![edit(now.span.clone(), &before.span)]),
-        Kind::Local(was) => was,
-        Kind::Unknown(_) => return None,
+        EntryKind::Remote(_) => return Some(vec![edit(now.span.clone(), &before.span)]),
+        EntryKind::Local(was) => was,
+        EntryKind::Unknown(_) => return None,
     };
-    if !matches!(Line::read(was), Line::McpRemote(_) | Line::Other(_)) {
+    if !matches!(ProgramLine::read(was), ProgramLine::McpRemote(_) | ProgramLine::Other(_)) {
         return None;
     }
     let (to, from) = (local.args_span.clone()?, was.args_span.as_ref()?);
@@ -147,25 +152,25 @@ fn edits_of(now: &Entry, local: &Local, before: &Entry, backup: &Document) -> Op
 }
 
 /// The words that `import` made of an entry, if it would make any today.
-fn written(path: &Path, backup: &Document, before: &Entry) -> Option<Vec<String>> {
+fn written(path: &Path, backup: &ConfigDocument, before: &Entry) -> Option<Vec<String>> {
     let verdict = match plan::judge(before, PROGRAM) {
-        Verdict::Could => native::rewritten(before, backup, path, PROGRAM),
+        EntryVerdict::Could => native::rewritten(before, backup, path, PROGRAM),
         verdict => verdict,
     };
-    let Verdict::Replace(replacement) = verdict else { return None };
+    let EntryVerdict::Replace(replacement) = verdict else { return None };
     let text = backup.with(&replacement.edits);
-    let document = Document::read(path, text.into_bytes()).ok()?;
+    let document = ConfigDocument::read(path, text.into_bytes()).ok()?;
     let written = entries(&document).into_iter().find(|it| it.is_same(before))?;
     Some(words(&written, before))
 }
 
 /// The words of an entry that an undo takes away.
 fn words(entry: &Entry, before: &Entry) -> Vec<String> {
-    let Kind::Local(local) = &entry.kind else { return Vec::new() };
+    let EntryKind::Local(local) = &entry.kind else { return Vec::new() };
     let args = local.args.iter().map(|word| word.text.expose_secret().to_owned());
     let env = entry.env.iter().map(|(name, it)| format!("{name}={}", it.expose_secret()));
     match before.kind {
-        Kind::Remote(_) => args.chain(env).collect(),
+        EntryKind::Remote(_) => args.chain(env).collect(),
         _ => args.collect(),
     }
 }
@@ -173,7 +178,9 @@ fn words(entry: &Entry, before: &Entry) -> Vec<String> {
 /// An entry that is ours.
 fn bridge(entry: &Entry) -> Option<&Local> {
     match &entry.kind {
-        Kind::Local(local) if matches!(Line::read(local), Line::Ours(_)) => Some(local),
+        EntryKind::Local(local) if matches!(ProgramLine::read(local), ProgramLine::Ours(_)) => {
+            Some(local)
+        }
         _ => None,
     }
 }

@@ -21,7 +21,7 @@ pub(super) enum Dialect {
 
 /// What can stand for what is only named.
 #[derive(Clone, Copy)]
-pub(super) struct Scope<'a> {
+pub(super) struct VariableScope<'a> {
     pub(super) environment: &'a dyn Fn(&str) -> Option<String>,
     pub(super) home: Option<&'a Path>,
     /// The project that a file belongs to.
@@ -49,7 +49,11 @@ impl fmt::Display for Unfilled {
 }
 
 /// The text with its variables filled in.
-pub(super) fn expand(text: &str, dialect: Dialect, scope: Scope<'_>) -> Result<String, Unfilled> {
+pub(super) fn expand(
+    text: &str,
+    dialect: Dialect,
+    scope: VariableScope<'_>,
+) -> Result<String, Unfilled> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
@@ -80,7 +84,11 @@ pub(super) fn expand(text: &str, dialect: Dialect, scope: Scope<'_>) -> Result<S
 }
 
 /// What stands for `${inside}`; `None` if this is no variable here.
-fn filled(inside: &str, dialect: Dialect, scope: Scope<'_>) -> Result<Option<String>, Unfilled> {
+fn filled(
+    inside: &str,
+    dialect: Dialect,
+    scope: VariableScope<'_>,
+) -> Result<Option<String>, Unfilled> {
     let set = |name: &str| set(name, scope).map(Some);
     let is_editor = matches!(dialect, Dialect::Any | Dialect::Editor);
     let is_shell = matches!(dialect, Dialect::Any | Dialect::Dollar | Dialect::Shell);
@@ -103,7 +111,7 @@ fn filled(inside: &str, dialect: Dialect, scope: Scope<'_>) -> Result<Option<Str
     }
 }
 
-fn set(name: &str, scope: Scope<'_>) -> Result<String, Unfilled> {
+fn set(name: &str, scope: VariableScope<'_>) -> Result<String, Unfilled> {
     (scope.environment)(name).ok_or_else(|| Unfilled::Unset(name.to_owned()))
 }
 
@@ -140,7 +148,7 @@ mod tests {
         expand(
             text,
             dialect,
-            Scope { environment: &environment, home, workspace: None, may_read: false },
+            VariableScope { environment: &environment, home, workspace: None, may_read: false },
         )
     }
 

@@ -10,15 +10,15 @@ use crate::misuse::Misuse;
 
 /// Which scenarios are played, and where they are taken from.
 #[derive(clap::Args)]
-pub(super) struct Choice {
+pub(super) struct ScenarioChoice {
     /// Only these scenarios and groups, such as `A,D4`
     #[arg(long, value_name = "IDS")]
     pub(super) only: Option<String>,
     #[command(flatten)]
-    pub(super) source: Source,
+    pub(super) source: ScenarioSource,
 }
 
-impl Choice {
+impl ScenarioChoice {
     /// Those that are meant.
     pub(super) fn scenarios(&self) -> Result<Vec<Scenario>> {
         let scenarios = self.source.scenarios()?;
@@ -41,13 +41,13 @@ impl Choice {
 
 /// Where scenarios are taken from.
 #[derive(clap::Args)]
-pub(super) struct Source {
+pub(super) struct ScenarioSource {
     /// Take the scenarios of this file or folder, in place of those that come with the lab
     #[arg(long, value_name = "PATH")]
     scenarios: Option<PathBuf>,
 }
 
-impl Source {
+impl ScenarioSource {
     /// Whether they are not those that come with the lab.
     pub(super) fn is_own(&self) -> bool {
         self.scenarios.is_some()
@@ -115,7 +115,7 @@ mod tests {
     fn a_slow_scenario_is_played_only_if_it_is_named() {
         let is_played = |only: Option<&str>| {
             let only = only.map(str::to_owned);
-            let choice = Choice { only, source: Source { scenarios: None } };
+            let choice = ScenarioChoice { only, source: ScenarioSource { scenarios: None } };
             choice.played().unwrap().iter().any(|it| it.id == "B18")
         };
 

@@ -19,7 +19,7 @@ use ridethrough_lab::score::{Score, Scorecard, Verdict};
 use ridethrough_lab::scorecard::{Comparison, Role, ScoredClient, ScoredOutcome, today};
 use tokio::time::Instant;
 
-use super::choice::Choice;
+use super::choice::ScenarioChoice;
 use super::run::{PLAYED, ourselves};
 use crate::misuse::Misuse;
 use crate::{out, until, writable};
@@ -27,7 +27,7 @@ use crate::{out, until, writable};
 /// What `lab compare` is asked for.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
-pub(crate) struct Args {
+pub(crate) struct CompareArgs {
     /// Only these beside our client and our bridge, such as `python,mcp-remote`; `none` for ours alone
     #[arg(long, value_name = "NAMES")]
     clients: Option<String>,
@@ -45,10 +45,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     #[command(flatten)]
-    choice: Choice,
+    choice: ScenarioChoice,
 }
 
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
+pub(super) fn play(args: &CompareArgs) -> Result<ExitCode> {
     let scenarios = args.choice.played()?;
     let scenarios: Vec<_> = scenarios.iter().collect();
     let rivals = args.rivals()?;
@@ -66,7 +66,7 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
     }
 }
 
-impl Args {
+impl CompareArgs {
     fn rivals(&self) -> Result<Vec<&'static Rival>, Misuse> {
         let Some(names) = &self.clients else { return Ok(RIVALS.iter().collect()) };
         let names = names.split(',').map(str::trim).filter(|it| !it.is_empty() && *it != "none");
@@ -137,7 +137,7 @@ impl Args {
 }
 
 /// A client that is to be played, or the reason why it cannot be.
-struct Contender {
+struct ComparedClient {
     name: String,
     what: String,
     version: String,
@@ -145,7 +145,7 @@ struct Contender {
     program: Result<Program, String>,
 }
 
-impl Contender {
+impl ComparedClient {
     async fn play(self, scenarios: &[&Scenario], at_once: usize) -> Result<ScoredClient> {
         let Self { name, what, version, role, program } = self;
         let program = match (program, role) {
@@ -170,12 +170,12 @@ impl Contender {
     }
 }
 
-fn ours(role: Role) -> Result<Contender> {
+fn ours(role: Role) -> Result<ComparedClient> {
     let (name, what, program) = match role {
         Role::Bridge => ("bridge", "this project's `ridethrough bridge`", host(&[])?),
         Role::Client => ("ridethrough", "this project", ourselves()?),
     };
-    Ok(Contender {
+    Ok(ComparedClient {
         name: name.to_owned(),
         what: what.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -184,7 +184,7 @@ fn ours(role: Role) -> Result<Contender> {
     })
 }
 
-async fn theirs(workshop: &Workshop, rival: &Rival) -> Contender {
+async fn theirs(workshop: &Workshop, rival: &Rival) -> ComparedClient {
     let words = workshop.install(rival, |what| eprintln!("installing {what}")).await;
     let words = words.map_err(|error| error.to_string());
     let (role, program) = match rival.part {
@@ -195,7 +195,7 @@ async fn theirs(workshop: &Workshop, rival: &Rival) -> Contender {
         Part::Client => (Role::Client, words.map(Program::new)),
     };
     let [name, what, version] = [rival.name, rival.what, rival.version()].map(str::to_owned);
-    Contender { name, what, version, role, program }
+    ComparedClient { name, what, version, role, program }
 }
 
 /// A bridge, behind our host.

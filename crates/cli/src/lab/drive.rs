@@ -28,7 +28,7 @@ use crate::misuse::Misuse;
 /// What `lab drive` is asked for.
 #[derive(clap::Args)]
 #[command(after_long_help = PROTOCOL)]
-pub(crate) struct Args {
+pub(crate) struct DriveArgs {
     /// The MCP endpoint, such as `http://127.0.0.1:8080/mcp`.
     url: String,
     /// A file with the steps: a JSON list.
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 }
 
 /// Plays the script and writes a line for each step.
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
+pub(super) fn play(args: &DriveArgs) -> Result<ExitCode> {
     let script = script::read(&args.script)?;
     let runtime = runtime::Builder::new_multi_thread()
         .enable_all()

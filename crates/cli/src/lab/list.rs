@@ -7,20 +7,20 @@ use anyhow::Result;
 use ridethrough_lab::scenario::{Group, Scenario, Scenarios};
 use serde_json::{Value, json};
 
-use super::choice::Source;
+use super::choice::ScenarioSource;
 use crate::out;
 
 /// What `lab list` is asked for.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ListArgs {
     #[command(flatten)]
-    source: Source,
+    source: ScenarioSource,
     /// Print a JSON list with all that is known of each
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
+pub(super) fn play(args: &ListArgs) -> Result<ExitCode> {
     let scenarios = args.source.scenarios()?;
     out::print(|out| if args.json { as_json(&scenarios, out) } else { as_text(&scenarios, out) })
 }

@@ -24,36 +24,36 @@ use anyhow::Result;
 use clap::Subcommand;
 
 #[derive(Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum LabCommand {
     /// Puts published clients and bridges through the scenarios, and ours beside them.
-    Compare(compare::Args),
+    Compare(compare::CompareArgs),
     /// Plays a script on our own client: the adapter by which the lab scores it.
-    Drive(drive::Args),
+    Drive(drive::DriveArgs),
     /// Plays a script on a stdio server in front of a remote one: the adapter by which the lab scores
     /// a bridge.
-    DriveStdio(stdio::Args),
+    DriveStdio(stdio::DriveStdioArgs),
     /// Lists the scenarios.
-    List(list::Args),
+    List(list::ListArgs),
     /// Puts a client through the scenarios, ours or any other.
-    Run(run::Args),
+    Run(run::RunArgs),
     /// Keeps the servers of all scenarios running, for a client that is driven by hand.
-    Serve(serve::Args),
+    Serve(serve::ServeArgs),
     /// Shows one scenario: why it is there, what is asked, what must hold.
-    Show(show::Args),
+    Show(show::ShowArgs),
     /// Plays a script on a client that is wrong on purpose: the proof that a scenario can be failed.
-    Wrong(wrong::Args),
+    Wrong(wrong::WrongArgs),
 }
 
 /// Carries a command out.
-pub(crate) fn play(command: Command) -> Result<ExitCode> {
+pub(crate) fn play(command: LabCommand) -> Result<ExitCode> {
     match command {
-        Command::Compare(args) => compare::play(&args),
-        Command::Drive(args) => drive::play(&args),
-        Command::DriveStdio(args) => stdio::play(&args),
-        Command::List(args) => list::play(&args),
-        Command::Run(args) => run::play(&args),
-        Command::Serve(args) => serve::play(&args),
-        Command::Show(args) => show::play(&args),
-        Command::Wrong(args) => wrong::play(args),
+        LabCommand::Compare(args) => compare::play(&args),
+        LabCommand::Drive(args) => drive::play(&args),
+        LabCommand::DriveStdio(args) => stdio::play(&args),
+        LabCommand::List(args) => list::play(&args),
+        LabCommand::Run(args) => run::play(&args),
+        LabCommand::Serve(args) => serve::play(&args),
+        LabCommand::Show(args) => show::play(&args),
+        LabCommand::Wrong(args) => wrong::play(args),
     }
 }

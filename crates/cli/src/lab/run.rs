@@ -13,7 +13,7 @@ use ridethrough_lab::score::{Scorecard, Verdict};
 use ridethrough_lab::scorecard::today;
 use tokio::time::Instant;
 
-use super::choice::Choice;
+use super::choice::ScenarioChoice;
 use super::progress::Progress;
 use crate::misuse::Misuse;
 use crate::talk::safe;
@@ -22,7 +22,7 @@ use crate::{until, writable};
 /// What `lab run` is asked for.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
-pub(crate) struct Args {
+pub(crate) struct RunArgs {
     /// The command of a client; the URL and the path of a script are added to it [default: our own
     /// client, `ridethrough lab drive`]
     #[arg(long, value_name = "CMD")]
@@ -53,13 +53,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     #[command(flatten)]
-    choice: Choice,
+    choice: ScenarioChoice,
 }
 
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
+pub(super) fn play(args: &RunArgs) -> Result<ExitCode> {
     let scenarios = args.choice.played()?;
     let scenarios: Vec<_> = scenarios.iter().collect();
-    let contender = Contender::new(args)?;
+    let contender = RunClient::new(args)?;
     // Before the minutes that a run may take, not after.
     for path in args.files() {
         writable::see(path, PLAYED)?;
@@ -76,7 +76,7 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
     }
 }
 
-impl Args {
+impl RunArgs {
     fn files(&self) -> impl Iterator<Item = &PathBuf> {
         [&self.json, &self.junit, &self.html].into_iter().flatten()
     }
@@ -95,14 +95,14 @@ impl Args {
 }
 
 /// Who is put through the scenarios.
-struct Contender {
+struct RunClient {
     name: String,
     command: String,
     program: Program,
 }
 
-impl Contender {
-    fn new(args: &Args) -> Result<Self> {
+impl RunClient {
+    fn new(args: &RunArgs) -> Result<Self> {
         let (command, program, name) = match &args.client {
             Some(command) => {
                 let program = Program::parse(command).map_err(|error| Misuse {
@@ -138,9 +138,9 @@ pub(super) fn ourselves() -> Result<Program> {
 }
 
 async fn run(
-    contender: Contender,
+    contender: RunClient,
     scenarios: &[&Scenario],
-    args: &Args,
+    args: &RunArgs,
 ) -> std::io::Result<Scorecard> {
     let (began, at_once) = (Instant::now(), usize::from(args.jobs));
     // A client that cannot even start is played all the same: each scenario says what is wrong.
@@ -152,7 +152,7 @@ async fn run(
     let tell = |score: &_| progress.tell_again(score);
     replay_late(scenarios, &program, args.replay_late, &mut scores, tell).await?;
     let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
-    let Contender { name, command, .. } = contender;
+    let RunClient { name, command, .. } = contender;
     let card = Scorecard { client: name, command, scores, elapsed_ms };
     progress.end(&card);
     Ok(card)

@@ -14,22 +14,22 @@ use ridethrough_lab::stage::{Doors, Stage};
 use ridethrough_lab::{Protocol, Request, Server, Turn};
 use tokio::sync::Mutex;
 
-use super::choice::Choice;
+use super::choice::ScenarioChoice;
 use crate::misuse::Misuse;
 use crate::{out, until};
 
 /// What `lab serve` is asked for.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
-pub(crate) struct Args {
+pub(crate) struct ServeArgs {
     /// The port of the log; the scenarios take the ports after it [default: any that are free]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     port: u16,
     #[command(flatten)]
-    choice: Choice,
+    choice: ScenarioChoice,
 }
 
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
+pub(super) fn play(args: &ServeArgs) -> Result<ExitCode> {
     let scenarios = args.choice.scenarios()?;
     match until::stopped(serve(args.port, scenarios))? {
         Ok(failed) => failed.map(|()| ExitCode::SUCCESS),
@@ -38,7 +38,7 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 }
 
 async fn serve(port: u16, scenarios: Vec<Scenario>) -> Result<()> {
-    let board = Board::open(port, scenarios).await?;
+    let board = Stages::open(port, scenarios).await?;
     let terminal = board.clone();
     let server = Server::new(Protocol::Http1, move |turn: Turn| {
         let board = terminal.clone();
@@ -60,7 +60,7 @@ async fn serve(port: u16, scenarios: Vec<Scenario>) -> Result<()> {
 
 /// All stages by the ids of their scenarios.
 #[derive(Clone)]
-struct Board(Arc<Mutex<BTreeMap<String, Set>>>);
+struct Stages(Arc<Mutex<BTreeMap<String, Set>>>);
 
 /// A scenario and its stage. They are in the order of the scenarios.
 struct Set {
@@ -69,7 +69,7 @@ struct Set {
     stage: Stage,
 }
 
-impl Board {
+impl Stages {
     async fn open(port: u16, scenarios: Vec<Scenario>) -> Result<Self> {
         let mut sets = BTreeMap::new();
         for (place, scenario) in scenarios.into_iter().enumerate() {

@@ -6,16 +6,16 @@ use std::process::ExitCode;
 use anyhow::Result;
 use ridethrough_lab::scenario::{Check, Scenario};
 
-use super::choice::{self, Source};
+use super::choice::{self, ScenarioSource};
 use crate::out::{self, wrapped};
 
 /// What `lab show` is asked for.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ShowArgs {
     /// The scenario, such as `A1`
     id: String,
     #[command(flatten)]
-    source: Source,
+    source: ScenarioSource,
     /// Print the file itself, to start one of your own from
     #[arg(long, conflicts_with = "script")]
     toml: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     script: bool,
 }
 
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
+pub(super) fn play(args: &ShowArgs) -> Result<ExitCode> {
     let scenarios = args.source.scenarios()?;
     let scenario = scenarios.find(&args.id).map_err(|it| choice::unknown(&it))?;
     out::print(|out| match (args.toml, args.script) {

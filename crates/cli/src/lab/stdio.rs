@@ -26,7 +26,7 @@ use host::Pipes;
 /// What `lab drive-stdio` is asked for.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
-pub(crate) struct Args {
+pub(crate) struct DriveStdioArgs {
     /// The command of a stdio server, split as a shell would; `{url}` stands for the URL [default: our own
     /// bridge, `ridethrough bridge {url}`]
     #[arg(long, value_name = "CMD")]
@@ -41,7 +41,7 @@ pub(crate) struct Args {
 }
 
 /// Plays the script and writes a line for each step.
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
+pub(super) fn play(args: &DriveStdioArgs) -> Result<ExitCode> {
     let script = read_script(&args.script)?;
     let words = args.words()?;
     let runtime = runtime::Builder::new_current_thread()
@@ -59,7 +59,7 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
     }
 }
 
-impl Args {
+impl DriveStdioArgs {
     fn words(&self) -> Result<Vec<String>> {
         let Some(server) = &self.server else {
             let this =

@@ -19,7 +19,7 @@ use crate::out;
 
 /// What `lab wrong` is asked for.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct WrongArgs {
     /// The mistake; `plain` makes none on purpose.
     #[arg(required_unless_present = "list")]
     name: Option<String>,
@@ -38,8 +38,9 @@ pub(crate) struct Args {
 }
 
 /// Plays the script and writes a line for each step, or lists the mistakes.
-pub(super) fn play(args: Args) -> Result<ExitCode> {
-    let Args { name: Some(name), url: Some(url), script: Some(script), asks_era, .. } = args else {
+pub(super) fn play(args: WrongArgs) -> Result<ExitCode> {
+    let WrongArgs { name: Some(name), url: Some(url), script: Some(script), asks_era, .. } = args
+    else {
         return out::print(list);
     };
     let mistake = find(&name).ok_or_else(|| Misuse {

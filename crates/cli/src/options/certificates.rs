@@ -11,7 +11,7 @@ use ridethrough::ClientBuilder;
 use ridethrough::transport::Endpoint;
 use secrecy::ExposeSecret;
 
-use crate::import::Address;
+use crate::import::RemoteServer;
 use crate::misuse::Misuse;
 use crate::talk::safe;
 use crate::target::{self, Target};
@@ -45,7 +45,7 @@ impl Certificates {
     pub(super) fn apply(
         &self,
         mut builder: ClientBuilder,
-        address: &Address,
+        address: &RemoteServer,
     ) -> Result<ClientBuilder, Misuse> {
         if let Some(pem) = &self.extra {
             builder = builder.root_certificates(pem.clone());
@@ -72,7 +72,7 @@ impl Certificates {
     }
 
     /// The server, if its certificate is not to be looked at; refuses what the flag does not go so far for.
-    fn left_unchecked(&self, address: &Address) -> Result<Option<Endpoint>, Misuse> {
+    fn left_unchecked(&self, address: &RemoteServer) -> Result<Option<Endpoint>, Misuse> {
         let Some(named) = &self.unchecked else { return Ok(None) };
         // What is no URL is refused by whoever makes the client, in better words.
         let Ok(endpoint) = Endpoint::parse(address.url.expose_secret()) else { return Ok(None) };
@@ -163,7 +163,7 @@ mod tests {
         assert!(!told.contains("s3cret"), "{told}");
     }
 
-    fn address(url: &str) -> Address {
-        Address { url: url.into(), headers: Vec::new(), bearer: None }
+    fn address(url: &str) -> RemoteServer {
+        RemoteServer { url: url.into(), headers: Vec::new(), bearer: None }
     }
 }

@@ -16,12 +16,12 @@ use crate::misuse::Misuse;
 use crate::talk::safe;
 
 /// A project's file as it was read, once: what is approved is what is used.
-pub(crate) struct Found {
+pub(crate) struct ProjectFile {
     pub(crate) bytes: Vec<u8>,
 }
 
 /// What becomes of a project's file.
-pub(super) enum Said {
+pub(super) enum ProjectFate {
     /// It was approved, and says this.
     Approved(Layer),
     /// It is not used, and why: for people.
@@ -31,17 +31,17 @@ pub(super) enum Said {
 }
 
 /// Reads a file; `None` if there is none that could be one.
-pub(crate) fn read(path: &Path) -> Option<Found> {
+pub(crate) fn read(path: &Path) -> Option<ProjectFile> {
     // A pipe would never end.
     if !fs::metadata(path).ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(Found { bytes })
+    Some(ProjectFile { bytes })
 }
 
-impl Found {
+impl ProjectFile {
     /// What it says, a line for each thing: names of headers, variables, tools and servers, and what is started.
     /// Values that may be secrets are left out.
     pub(crate) fn contents(&self) -> Result<Vec<String>, String> {
@@ -93,16 +93,16 @@ fn plain(value: &Value) -> String {
 }
 
 /// What the file of the working directory says, as far as it counts.
-pub(super) fn say() -> Result<Said, Misuse> {
+pub(super) fn say() -> Result<ProjectFate, Misuse> {
     let path = Path::new(NAME);
-    let Some(found) = read(path) else { return Ok(Said::Nothing) };
+    let Some(found) = read(path) else { return Ok(ProjectFate::Nothing) };
     let mut approvals = Approvals::read();
     let parsed = found.text().and_then(file::parse);
     if approvals.has(path, &found.bytes) {
-        return parsed.map(Said::Approved).map_err(|fault| file::wrong(path, &fault));
+        return parsed.map(ProjectFate::Approved).map_err(|fault| file::wrong(path, &fault));
     }
     let (what, hint) = match parsed {
-        Ok(layer) if layer.keys().is_empty() => return Ok(Said::Nothing),
+        Ok(layer) if layer.keys().is_empty() => return Ok(ProjectFate::Nothing),
         Ok(layer) => (format!("it sets {}", layer.keys().join(", ")), APPROVE),
         // A repository must not be able to stop a command, either.
         Err(fault) => (format!("it cannot be used: {fault}"), MEND),
@@ -113,7 +113,7 @@ pub(super) fn say() -> Result<Said, Misuse> {
             safe::line(&what)
         );
     }
-    Ok(Said::Ignored(what))
+    Ok(ProjectFate::Ignored(what))
 }
 
 const APPROVE: &str = "if you trust it, `ridethrough trust` approves it as it is";

@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::certificates::Certificates;
 use super::header;
 use super::{EraChoice, Layer, Origin, Policy};
-use crate::import::Address;
+use crate::import::RemoteServer;
 use crate::kept;
 use crate::misuse::Misuse;
 use crate::secrets;
@@ -49,10 +49,10 @@ pub(crate) struct Settings {
 /// A token, and where it comes from.
 struct Bearer {
     token: SecretString,
-    source: Source,
+    source: SettingSource,
 }
 
-enum Source {
+enum SettingSource {
     Environment(EnvironmentBearer),
     Header(StaticBearer),
 }
@@ -185,7 +185,7 @@ impl Settings {
     fn introduced(
         &self,
         mut builder: ClientBuilder,
-        address: &Address,
+        address: &RemoteServer,
     ) -> Result<ClientBuilder, Misuse> {
         let shown = self.shown_at(address);
         self.check_way(address, !shown.is_empty())?;
@@ -201,8 +201,8 @@ impl Settings {
         }
         let source = self.credentials.as_ref().map(|bearer| &bearer.source);
         Ok(match (source, &address.bearer) {
-            (Some(Source::Environment(bearer)), _) => builder.credentials(bearer.clone()),
-            (Some(Source::Header(bearer)), _) => builder.credentials(bearer.clone()),
+            (Some(SettingSource::Environment(bearer)), _) => builder.credentials(bearer.clone()),
+            (Some(SettingSource::Header(bearer)), _) => builder.credentials(bearer.clone()),
             (None, Some(token)) => {
                 let token = StaticBearer::new(token.expose_secret());
                 builder.credentials(token.map_err(|error| wrong(&error.to_string()))?)
@@ -212,7 +212,7 @@ impl Settings {
     }
 
     /// Refuses to show a token or a header to whoever listens between us and another machine.
-    fn check_way(&self, address: &Address, has_secrets: bool) -> Result<(), Misuse> {
+    fn check_way(&self, address: &RemoteServer, has_secrets: bool) -> Result<(), Misuse> {
         // What is no URL is refused by whoever makes the client, in better words.
         let Ok(endpoint) = Endpoint::parse(address.url.expose_secret()) else { return Ok(()) };
         if self.allows_http || !has_secrets || target::is_safe_from_listeners(&endpoint) {
@@ -238,7 +238,7 @@ impl Settings {
         target.address().map_or_else(|| self.shown_to_server(), |address| self.shown_at(address))
     }
 
-    fn shown_at<'a>(&'a self, address: &'a Address) -> Vec<(&'a str, &'a str)> {
+    fn shown_at<'a>(&'a self, address: &'a RemoteServer) -> Vec<(&'a str, &'a str)> {
         let mut shown = self.shown_to_server();
         let headers = address.headers.iter();
         shown.extend(headers.map(|(name, it)| (name.as_str(), it.expose_secret())));
@@ -250,8 +250,8 @@ impl Settings {
     pub(crate) fn shown(&self) -> String {
         let headers: Vec<_> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         let token = match self.credentials.as_ref().map(|bearer| &bearer.source) {
-            Some(Source::Environment(_)) => "from a variable",
-            Some(Source::Header(_)) => "from a header",
+            Some(SettingSource::Environment(_)) => "from a variable",
+            Some(SettingSource::Header(_)) => "from a header",
             None => "none",
         };
         let limit = self.max_message.map_or("the default".to_owned(), |it| format!("{it} bytes"));
@@ -284,7 +284,7 @@ fn given(value: &str) -> Result<Bearer, String> {
          renewed and kept out of every log",
     )?;
     let source = StaticBearer::new(token.trim())
-        .map(Source::Header)
+        .map(SettingSource::Header)
         .map_err(|error| format!("header `Authorization`: {error}"))?;
     Ok(Bearer { token: token.trim().into(), source })
 }
@@ -298,7 +298,7 @@ fn held(name: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Bearer
         variable(name).ok_or_else(|| format!("{shown} that `bearer-env` names is not set"))?;
     Token::bearer(value.trim())
         .map_err(|error| format!("{shown} that `bearer-env` names holds no token: {error}"))?;
-    let source = Source::Environment(EnvironmentBearer::new(name));
+    let source = SettingSource::Environment(EnvironmentBearer::new(name));
     Ok(Bearer { token: value.trim().into(), source })
 }
 

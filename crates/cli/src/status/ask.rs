@@ -11,18 +11,18 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use super::socket::{self, ASK, Told};
+use super::socket::{self, ASK, StatusReply};
 
 /// A bridge that was found.
 #[derive(Debug)]
-pub(super) enum Seen {
+pub(super) enum BridgeSeen {
     /// It is there, and does not answer.
     Silent { pid: u32 },
     /// What it said, and the same as it was said.
-    Told(Box<Told>, Value),
+    Told(Box<StatusReply>, Value),
 }
 
-impl Seen {
+impl BridgeSeen {
     fn pid(&self) -> u32 {
         match self {
             Self::Silent { pid } => *pid,
@@ -32,31 +32,31 @@ impl Seen {
 }
 
 /// Every bridge of this user, in the order of their numbers.
-pub(super) async fn all() -> Vec<Seen> {
+pub(super) async fn all() -> Vec<BridgeSeen> {
     let places = socket::places();
     let sockets = places.iter().flat_map(|folder| socket::sockets(folder));
     let asked = sockets.map(|(pid, path)| async move { ask(pid, &path).await });
     let mut seen: Vec<_> = join_all(asked).await.into_iter().flatten().collect();
-    seen.sort_by_key(Seen::pid);
+    seen.sort_by_key(BridgeSeen::pid);
     seen
 }
 
 /// An array, on one line.
-pub(super) fn json(seen: &[Seen]) -> String {
+pub(super) fn json(seen: &[BridgeSeen]) -> String {
     let bridges = seen.iter().map(|it| match it {
-        Seen::Silent { pid } => json!({"pid": pid, "state": "silent"}),
-        Seen::Told(_, told) => told.clone(),
+        BridgeSeen::Silent { pid } => json!({"pid": pid, "state": "silent"}),
+        BridgeSeen::Told(_, told) => told.clone(),
     });
     harmless(&Value::from_iter(bridges).to_string())
 }
 
 /// `None` if there is no bridge any more.
-async fn ask(pid: u32, path: &Path) -> Option<Seen> {
+async fn ask(pid: u32, path: &Path) -> Option<BridgeSeen> {
     match timeout(PATIENCE, exchange(path)).await {
         Ok(Ok(answer)) if answer.is_empty() => None,
         Ok(Ok(answer)) => Some(read(pid, &answer)),
         Ok(Err(error)) if is_gone(&error) => None,
-        Ok(Err(_)) | Err(_) => Some(Seen::Silent { pid }),
+        Ok(Err(_)) | Err(_) => Some(BridgeSeen::Silent { pid }),
     }
 }
 
@@ -68,12 +68,12 @@ async fn exchange(path: &Path) -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-fn read(pid: u32, answer: &[u8]) -> Seen {
+fn read(pid: u32, answer: &[u8]) -> BridgeSeen {
     let value: Option<Value> = serde_json::from_slice(answer).ok();
-    let told = value.and_then(|value| Some((Told::deserialize(&value).ok()?, value)));
+    let told = value.and_then(|value| Some((StatusReply::deserialize(&value).ok()?, value)));
     match told {
-        Some((told, value)) => Seen::Told(Box::new(told), value),
-        None => Seen::Silent { pid },
+        Some((told, value)) => BridgeSeen::Told(Box::new(told), value),
+        None => BridgeSeen::Silent { pid },
     }
 }
 

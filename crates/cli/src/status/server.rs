@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
-use super::socket::{self, ASK, Told};
+use super::socket::{self, ASK, StatusReply};
 use crate::options::Origin;
 
 /// An open door. It is shut, and its socket gone, when this is dropped.
@@ -32,7 +32,7 @@ impl StatusServer {
         upstream: String,
         settings: Vec<Origin>,
     ) -> Result<Self, String> {
-        let known = Known { gauge, upstream, settings };
+        let known = StatusFacts { gauge, upstream, settings };
         let mut faults = Vec::new();
         for folder in socket::places() {
             match listen(&folder) {
@@ -73,14 +73,14 @@ fn listen(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
 
 /// What there is to tell.
 #[derive(Clone)]
-struct Known {
+struct StatusFacts {
     gauge: Gauge,
     upstream: String,
     /// Where its settings are from.
     settings: Vec<Origin>,
 }
 
-async fn serve(listener: UnixListener, folder: PathBuf, known: Known) {
+async fn serve(listener: UnixListener, folder: PathBuf, known: StatusFacts) {
     let places = Arc::new(Semaphore::new(MOST_AT_ONCE));
     let answering = async {
         while let Ok(place) = places.clone().acquire_owned().await {
@@ -100,17 +100,17 @@ async fn serve(listener: UnixListener, folder: PathBuf, known: Known) {
     tokio::join!(answering, socket::sweep(&folder));
 }
 
-async fn answer(mut stream: UnixStream, known: Known) -> io::Result<()> {
+async fn answer(mut stream: UnixStream, known: StatusFacts) -> io::Result<()> {
     let mut asked = [0; ASK.len()];
     // Nor is whoever says nothing.
     timeout(QUESTION, stream.read_exact(&mut asked)).await??;
     if asked != ASK {
         return Ok(());
     }
-    let Known { gauge, upstream, settings } = known;
+    let StatusFacts { gauge, upstream, settings } = known;
     let Some(snapshot) = gauge.read().await else { return Ok(()) };
     let (pid, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_owned());
-    let mut told = serde_json::to_vec(&Told { pid, version, upstream, settings, snapshot })?;
+    let mut told = serde_json::to_vec(&StatusReply { pid, version, upstream, settings, snapshot })?;
     told.push(b'\n');
     stream.write_all(&told).await?;
     stream.shutdown().await

@@ -23,7 +23,7 @@ use crate::options::Origin;
 /// What a bridge answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Told {
+pub(crate) struct StatusReply {
     pub(crate) pid: u32,
     pub(crate) version: String,
     /// Where the server is, without what may be a secret.

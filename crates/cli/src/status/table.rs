@@ -2,12 +2,12 @@
 
 use ridethrough_bridge::{Breaker, InFlight, Snapshot, State, harmless};
 
-use super::ask::Seen;
-use super::socket::Told;
+use super::ask::BridgeSeen;
+use super::socket::StatusReply;
 use crate::out::{Colour, painted};
 
 /// A table, or the word that there is nothing to show.
-pub(super) fn of(seen: &[Seen], is_colourful: bool) -> String {
+pub(super) fn of(seen: &[BridgeSeen], is_colourful: bool) -> String {
     if seen.is_empty() {
         return "no bridge is running".to_owned();
     }
@@ -36,15 +36,15 @@ struct Row {
     details: Vec<String>,
 }
 
-fn row(seen: &Seen) -> Row {
+fn row(seen: &BridgeSeen) -> Row {
     match seen {
-        Seen::Silent { pid } => Row {
+        BridgeSeen::Silent { pid } => Row {
             cells: ["silent", &pid.to_string(), "-", "-", "-", "-", "-"].map(str::to_owned),
             colour: Colour::Red,
             details: vec!["it did not answer within a second".to_owned()],
         },
-        Seen::Told(told, _) => {
-            let Told { pid, upstream, settings, snapshot: it, .. } = &**told;
+        BridgeSeen::Told(told, _) => {
+            let StatusReply { pid, upstream, settings, snapshot: it, .. } = &**told;
             let (state, colour) = match it.state {
                 State::Connecting => ("connecting", Colour::Yellow),
                 State::Ready => ("ready", Colour::Green),
@@ -174,7 +174,7 @@ mod tests {
             "era": "modern", "generation": 1, "revision": "2026-07-28", "upSinceMs": 1000,
         });
 
-        let seen = [told(well), told(stateless), told(ill), Seen::Silent { pid: 5000 }];
+        let seen = [told(well), told(stateless), told(ill), BridgeSeen::Silent { pid: 5000 }];
         let table = of(&seen, false);
 
         assert_eq!(
@@ -213,7 +213,7 @@ silent      5000  -       -                           -                  -      
         assert_eq!(spans, ["900 ms", "59 s", "1 min", "59 min 59 s", "1 h", "1 d 1 h"]);
     }
 
-    fn told(value: Value) -> Seen {
-        Seen::Told(Box::new(serde_json::from_value(value.clone()).unwrap()), value)
+    fn told(value: Value) -> BridgeSeen {
+        BridgeSeen::Told(Box::new(serde_json::from_value(value.clone()).unwrap()), value)
     }
 }

@@ -14,7 +14,7 @@ use ridethrough::Json;
 use super::schema::{Schema, is_of};
 use crate::next_step;
 pub(super) use origins::Origins;
-use word::{Given, Word};
+use word::{Given, TypedArgument};
 
 /// What was typed.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub(super) enum Typed {
     /// The arguments, whole.
     Object(Json),
     /// A word for each.
-    Words(Vec<Word>),
+    Words(Vec<TypedArgument>),
 }
 
 /// Reads the words behind the tool's name; `-` is the object on stdin. A fault repeats what was typed.
@@ -105,11 +105,15 @@ impl Typed {
 /// What stands in one place: words, or what is inside.
 enum Part {
     Inside(Vec<(String, Self)>),
-    Words(Vec<Word>),
+    Words(Vec<TypedArgument>),
 }
 
 /// Puts a word where its key says.
-fn put(members: &mut Vec<(String, Part)>, path: &[String], word: Word) -> Result<(), String> {
+fn put(
+    members: &mut Vec<(String, Part)>,
+    path: &[String],
+    word: TypedArgument,
+) -> Result<(), String> {
     let [key, rest @ ..] = path else { return Ok(()) };
     let place = members.iter().position(|(known, _)| known == key).unwrap_or_else(|| {
         let part = if rest.is_empty() { Part::Words(Vec::new()) } else { Part::Inside(Vec::new()) };
@@ -157,7 +161,13 @@ impl Build {
     }
 
     /// One word is a value, several are a list.
-    fn value(&mut self, key: &str, words: Vec<Word>, schema: Option<Schema<'_>>, at: &str) -> Json {
+    fn value(
+        &mut self,
+        key: &str,
+        words: Vec<TypedArgument>,
+        schema: Option<Schema<'_>>,
+        at: &str,
+    ) -> Json {
         let types = schema.map(Schema::types).unwrap_or_default();
         let takes_list = types.is_empty() || types.contains(&"array");
         let is_list = match words.as_slice() {
@@ -202,7 +212,7 @@ pub(super) fn value_of(text: &str, schema: Option<Schema<'_>>) -> Json {
 }
 
 /// Whether one word is meant as an element: a list is wanted, and it is none and nothing else that fits.
-fn is_element(word: &Word, schema: Option<Schema<'_>>) -> bool {
+fn is_element(word: &TypedArgument, schema: Option<Schema<'_>>) -> bool {
     let types = schema.map(Schema::types).unwrap_or_default();
     if !types.contains(&"array") || types.contains(&"string") {
         return false;
@@ -216,7 +226,7 @@ fn is_element(word: &Word, schema: Option<Schema<'_>>) -> bool {
 
 /// What is wrong with one word for a list that has commas: whether it is one element or several, only the person who
 /// typed it knows.
-fn joined_by_commas(at: &str, word: &Word) -> Option<String> {
+fn joined_by_commas(at: &str, word: &TypedArgument) -> Option<String> {
     let Given::Text(text) = &word.given else { return None };
     let is_file = word.shown.contains("=@");
     let (first, rest) = text.split_once(',').filter(|_| !is_file)?;

@@ -17,7 +17,7 @@ use super::ending::Hint;
 use super::files::Folder;
 use super::log::Level;
 use super::questions::{self, Asking};
-use super::schema::{self, Document, Verdict};
+use super::schema::{self, ArgumentVerdict, SchemaDocument};
 use super::{Common, Talk, content, nearest_tool, progress, safe, talk_asked, task};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
@@ -26,7 +26,7 @@ use crate::{next_step, out, secrets};
 /// What `call` is asked for.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
-pub(crate) struct Args {
+pub(crate) struct CallArgs {
     #[command(flatten)]
     common: Common,
     /// The tool
@@ -51,14 +51,14 @@ pub(crate) struct Args {
     questions: questions::Flags,
 }
 
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
+pub(super) fn play(args: &CallArgs) -> Result<ExitCode> {
     // Before anything else: whoever types the object can still stop with Ctrl-C.
     let typed = arguments::read(&args.arguments);
     let work = async |talk: &Talk| args.call(talk, typed?).await;
     talk_asked(&args.common, &args.questions, Asking::OnTerminal, work)
 }
 
-impl Args {
+impl CallArgs {
     async fn call(&self, talk: &Talk, typed: Result<Typed, String>) -> Result<Exit> {
         let typed = match typed {
             Ok(typed) => typed,
@@ -116,12 +116,14 @@ impl Args {
         let (arguments, origins) = built.map_err(|faults| self.misuse(talk, faults))?;
         let (schema, given) = (tool.input_schema.clone(), arguments.clone());
         let verdict = talk.briefly(move || schema::check(&schema, &given, &origins)).await?;
-        let Verdict { mut faults, misspelt, warnings } = verdict.unwrap_or_else(|| Verdict {
-            warnings: vec![
-                "the tool's schema cannot be checked by in time: the server will say".to_owned(),
-            ],
-            ..Verdict::default()
-        });
+        let ArgumentVerdict { mut faults, misspelt, warnings } =
+            verdict.unwrap_or_else(|| ArgumentVerdict {
+                warnings: vec![
+                    "the tool's schema cannot be checked by in time: the server will say"
+                        .to_owned(),
+                ],
+                ..ArgumentVerdict::default()
+            });
         let way = if faults.is_empty() { UNCHECKED } else { "" };
         faults.extend(misspelt.iter().map(|it| format!("{it}{way}")));
         if !faults.is_empty() {
@@ -224,12 +226,12 @@ fn homeless() -> Misuse {
 
 /// The arguments with the types that a schema gives them.
 fn build(typed: Typed, schema: &Json) -> Result<(Json, Origins), Vec<String>> {
-    typed.by(Document::new(schema).schema())
+    typed.by(SchemaDocument::new(schema).schema())
 }
 
 /// Words with the names that the schema has for arguments: what is required first.
 fn names_for(schema: &Json, words: &[String]) -> String {
-    let document = Document::new(schema);
+    let document = SchemaDocument::new(schema);
     let schema = document.schema();
     let required = schema.required();
     let others = schema.properties().map(|(name, _)| name).filter(|it| !required.contains(it));

@@ -63,7 +63,7 @@ pub(super) fn print_stopped(message: &str, may_have_run: bool, code: u8) -> Resu
 }
 
 fn print(error: Details<'_>) -> Result<ExitCode> {
-    let told = Told { error };
+    let told = ToldEnding { error };
     out::print(|out| writeln!(out, "{}", safe::our_json(&serde_json::to_string(&told)?)))
 }
 
@@ -191,7 +191,7 @@ fn data_of(error: &ServerError) -> Option<String> {
 const LONGEST_DATA: usize = 1000;
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct ToldEnding<'a> {
     error: Details<'a>,
 }
 

@@ -62,40 +62,40 @@ use terminal::Terminal;
 use timed::Timed;
 
 #[derive(Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum TalkCommand {
     /// Calls a tool and prints what it answers.
-    Call(call::Args),
+    Call(call::CallArgs),
     /// Asks a server whether it is there, and how long that takes.
-    Ping(ping::Args),
+    Ping(ping::PingArgs),
     /// Fills in a prompt and prints its messages.
-    Prompt(prompt::Args),
+    Prompt(prompt::PromptArgs),
     /// Lists the prompts of a server.
     Prompts(Common),
     /// Reads a resource and prints it.
-    Read(read::Args),
+    Read(read::ReadArgs),
     /// Lists the resources of a server, and its templates of them.
     Resources(Common),
     /// Follows tasks: calls that a server goes on with by itself, made by `call --detach`.
     #[command(subcommand)]
-    Task(task::Command),
+    Task(task::TaskCommand),
     /// Lists the tools of a server with their arguments, or shows one of them whole.
-    Tools(tools::Args),
+    Tools(tools::ToolsArgs),
     /// Stays connected, and tells everything that happens until it is stopped.
-    Watch(watch::Args),
+    Watch(watch::WatchArgs),
 }
 
 /// Carries a command out.
-pub(crate) fn play(command: &Command) -> Result<ExitCode> {
+pub(crate) fn play(command: &TalkCommand) -> Result<ExitCode> {
     match command {
-        Command::Call(args) => call::play(args),
-        Command::Ping(args) => ping::play(args),
-        Command::Prompt(args) => prompt::play(args),
-        Command::Prompts(common) => talk(common, prompts::list),
-        Command::Read(args) => read::play(args),
-        Command::Resources(common) => talk(common, resources::list),
-        Command::Task(command) => task::play(command),
-        Command::Tools(args) => tools::play(args),
-        Command::Watch(args) => watch::play(args),
+        TalkCommand::Call(args) => call::play(args),
+        TalkCommand::Ping(args) => ping::play(args),
+        TalkCommand::Prompt(args) => prompt::play(args),
+        TalkCommand::Prompts(common) => talk(common, prompts::list),
+        TalkCommand::Read(args) => read::play(args),
+        TalkCommand::Resources(common) => talk(common, resources::list),
+        TalkCommand::Task(command) => task::play(command),
+        TalkCommand::Tools(args) => tools::play(args),
+        TalkCommand::Watch(args) => watch::play(args),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::exit::Exit;
 
 /// What `ping` is asked for.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct PingArgs {
     #[command(flatten)]
     common: Common,
     /// How often to ask
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     count: u16,
 }
 
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
+pub(super) fn play(args: &PingArgs) -> Result<ExitCode> {
     talk_asked(&args.common, &Flags::default(), Asking::Never, async |talk| {
         ping(talk, args.count).await
     })
@@ -29,7 +29,7 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 /// What was found.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Found {
+struct PingResult {
     server: Option<String>,
     revision: &'static str,
     connect_ms: f64,
@@ -39,7 +39,7 @@ struct Found {
 async fn ping(talk: &Talk, count: u16) -> Result<Exit> {
     let began = Instant::now();
     let server = talk.client.connect().await?;
-    let mut found = Found {
+    let mut found = PingResult {
         server: server.name(),
         revision: server.version.as_str(),
         connect_ms: millis_since(began),
@@ -53,7 +53,7 @@ async fn ping(talk: &Talk, count: u16) -> Result<Exit> {
     let json = || serde_json::to_string(&found).expect("numbers and strings are JSON");
     talk.print(json, |out, _| {
         let name = safe::line(found.server.as_deref().unwrap_or("a server without a name"));
-        let Found { revision, connect_ms, .. } = &found;
+        let PingResult { revision, connect_ms, .. } = &found;
         writeln!(out, "{name} speaks {revision}; connected in {connect_ms:.1} ms")?;
         found.ping_ms.iter().try_for_each(|millis| writeln!(out, "answered in {millis:.1} ms"))
     })?;

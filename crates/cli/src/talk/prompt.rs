@@ -19,7 +19,7 @@ use crate::secrets;
 
 /// What `prompt` is asked for.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct PromptArgs {
     #[command(flatten)]
     common: Common,
     /// The prompt; `ridethrough prompts` lists them
@@ -31,11 +31,11 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
+pub(super) fn play(args: &PromptArgs) -> Result<ExitCode> {
     talk(&args.common, async |talk| args.ask(talk).await)
 }
 
-impl Args {
+impl PromptArgs {
     async fn ask(&self, talk: &Talk) -> Result<Exit> {
         let pairs = match arguments::texts(&self.arguments) {
             Ok(pairs) => pairs,

@@ -27,7 +27,7 @@ use super::terminal::Terminal;
 use super::{aside, safe};
 use crate::out;
 use answers::Answers;
-use console::{Console, Heard};
+use console::{Console, PersonAnswer};
 use form::{Form, Taken};
 use sampling::Model;
 pub(super) use unanswered::refuse_unanswered;
@@ -191,7 +191,7 @@ impl Questions {
         let mut before = form.head(&self.server);
         loop {
             let line = match dialogue.ask(&format!("{before}{}", form.question())).await {
-                Heard::Line(line) => line,
+                PersonAnswer::Line(line) => line,
                 heard => return closed(dialogue, &heard),
             };
             // The check of a stranger's schema holds up nobody.
@@ -226,7 +226,7 @@ impl Questions {
         let mut before = url::words(&request, &self.server);
         loop {
             let line = match dialogue.ask(&format!("{before}{}", url::QUESTION)).await {
-                Heard::Line(line) => line,
+                PersonAnswer::Line(line) => line,
                 heard => return closed(dialogue, &heard),
             };
             match yes_or_no(&line) {
@@ -245,13 +245,13 @@ impl Questions {
 }
 
 /// A person gave no line.
-fn closed(dialogue: console::Dialogue<'_>, heard: &Heard) -> Elicited {
+fn closed(dialogue: console::Dialogue<'_>, heard: &PersonAnswer) -> Elicited {
     match heard {
-        Heard::End => {
+        PersonAnswer::End => {
             dialogue.close("cancelled");
             Elicited::Cancelled
         }
-        Heard::Line(_) | Heard::Stop => {
+        PersonAnswer::Line(_) | PersonAnswer::Stop => {
             dialogue.close("declined; Ctrl-C again ends the command");
             Elicited::Declined
         }

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 
 /// What `read` is asked for.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ReadArgs {
     #[command(flatten)]
     common: Common,
     /// The resource, such as `file:///notes.txt`; `ridethrough resources` lists them
@@ -21,11 +21,11 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
+pub(super) fn play(args: &ReadArgs) -> Result<ExitCode> {
     talk(&args.common, async |talk| args.read(talk).await)
 }
 
-impl Args {
+impl ReadArgs {
     async fn read(&self, talk: &Talk) -> Result<Exit> {
         let name = self.uri.rsplit(['/', ':']).next().unwrap_or_default();
         let folder = self.out.as_ref().map(|path| Folder::open(path, name)).transpose()?;

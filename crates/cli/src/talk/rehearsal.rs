@@ -3,7 +3,7 @@
 use ridethrough::Json;
 
 use super::arguments;
-use super::schema::{Document, check};
+use super::schema::{SchemaDocument, check};
 use super::tools;
 
 /// What came of it.
@@ -21,7 +21,7 @@ pub struct SchemaRehearsal {
 /// Shows a schema and holds words against it; `None` if it is no JSON.
 pub fn rehearse_schema(schema: &str, words: &[String]) -> Option<SchemaRehearsal> {
     let schema = Json::new(schema.to_owned()).ok()?;
-    let document = Document::new(&schema);
+    let document = SchemaDocument::new(&schema);
     let shown = tools::arguments(&document);
     let typed = arguments::read(words).ok()?;
     let built = typed.map_err(|fault| vec![fault]).and_then(|it| it.by(document.schema()));

@@ -16,13 +16,13 @@ use std::cell::Cell;
 use ridethrough::Json;
 
 use crate::secrets;
-pub(super) use check::{Verdict, check};
-pub(super) use choices::Choice;
+pub(super) use check::{ArgumentVerdict, check};
+pub(super) use choices::AllowedValue;
 use tree::Tree;
 pub(super) use unknown::SENT;
 
 /// A schema as a server sent it.
-pub(super) struct Document {
+pub(super) struct SchemaDocument {
     root: Tree,
     /// How many more steps are taken in it.
     steps: Cell<usize>,
@@ -33,11 +33,11 @@ pub(super) struct Document {
 /// A schema, or a part of one, with the whole that its references point into.
 #[derive(Clone, Copy)]
 pub(super) struct Schema<'a> {
-    document: &'a Document,
+    document: &'a SchemaDocument,
     node: &'a Tree,
 }
 
-impl Document {
+impl SchemaDocument {
     pub(super) fn new(json: &Json) -> Self {
         let root = Tree::read(json);
         let is_too_large = root.is_none();

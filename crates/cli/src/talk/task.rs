@@ -13,7 +13,7 @@ use ridethrough::{Call, Era};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Talk, safe};
-pub(super) use command::{Command, has_tasks, play};
+pub(super) use command::{TaskCommand, has_tasks, play};
 
 impl Talk {
     /// Makes a call that can be a task only, and waits for its result.

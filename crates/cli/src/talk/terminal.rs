@@ -12,11 +12,11 @@ pub(crate) struct Terminal {
     is_terminal: bool,
     /// Whether there is nothing left to wait for but the end.
     is_done: AtomicBool,
-    line: Mutex<Line>,
+    line: Mutex<LastLine>,
 }
 
 /// What stands at the end.
-enum Line {
+enum LastLine {
     Nothing,
     /// How far it is.
     Progress(String),
@@ -29,7 +29,7 @@ enum Line {
 impl Terminal {
     pub(crate) fn new() -> Self {
         let (is_terminal, is_done) = (io::stderr().is_terminal(), AtomicBool::new(false));
-        Self { is_terminal, is_done, line: Mutex::new(Line::Nothing) }
+        Self { is_terminal, is_done, line: Mutex::new(LastLine::Nothing) }
     }
 
     /// There is nothing left to wait for but the end.
@@ -50,10 +50,10 @@ impl Terminal {
     pub(crate) fn say(&self, text: &str) {
         let line = self.lock();
         let (before, after) = match &*line {
-            Line::Progress(line) | Line::Waiting(line) => (CLEAR, line.as_str()),
+            LastLine::Progress(line) | LastLine::Waiting(line) => (CLEAR, line.as_str()),
             // What was typed cannot be put back: it stays above.
-            Line::Prompt(line) => ("\n", line.as_str()),
-            Line::Nothing => ("", ""),
+            LastLine::Prompt(line) => ("\n", line.as_str()),
+            LastLine::Nothing => ("", ""),
         };
         write(&format!("{before}{text}\n{after}"));
     }
@@ -61,20 +61,20 @@ impl Terminal {
     /// Shows how far it is.
     pub(crate) fn show(&self, text: &str) {
         let mut line = self.lock();
-        if self.is_terminal && !matches!(*line, Line::Prompt(_)) {
+        if self.is_terminal && !matches!(*line, LastLine::Prompt(_)) {
             let text = cut(text);
             write(&format!("{CLEAR}{text}"));
-            *line = Line::Progress(text);
+            *line = LastLine::Progress(text);
         }
     }
 
     /// Shows that there is nothing to see yet, unless there is.
     pub(crate) fn wait(&self, text: &str) {
         let mut line = self.lock();
-        if self.is_terminal && !matches!(*line, Line::Progress(_) | Line::Prompt(_)) {
+        if self.is_terminal && !matches!(*line, LastLine::Progress(_) | LastLine::Prompt(_)) {
             let text = cut(text);
             write(&format!("{CLEAR}{text}"));
-            *line = Line::Waiting(text);
+            *line = LastLine::Waiting(text);
         }
     }
 
@@ -82,28 +82,28 @@ impl Terminal {
     /// answered.
     pub(crate) fn ask(&self, text: &str) {
         let mut line = self.lock();
-        let before = if matches!(*line, Line::Nothing) { "" } else { CLEAR };
+        let before = if matches!(*line, LastLine::Nothing) { "" } else { CLEAR };
         write(&format!("{before}{text}"));
-        *line = Line::Prompt(text.rsplit('\n').next().unwrap_or_default().to_owned());
+        *line = LastLine::Prompt(text.rsplit('\n').next().unwrap_or_default().to_owned());
     }
 
     /// The person has ended the line that was asked for.
     pub(crate) fn answered(&self) {
-        *self.lock() = Line::Nothing;
+        *self.lock() = LastLine::Nothing;
     }
 
     /// Takes the line away.
     pub(crate) fn clear(&self) {
         let mut line = self.lock();
         match *line {
-            Line::Nothing => {}
-            Line::Progress(_) | Line::Waiting(_) => write(CLEAR),
-            Line::Prompt(_) => write("\n"),
+            LastLine::Nothing => {}
+            LastLine::Progress(_) | LastLine::Waiting(_) => write(CLEAR),
+            LastLine::Prompt(_) => write("\n"),
         }
-        *line = Line::Nothing;
+        *line = LastLine::Nothing;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Line> {
+    fn lock(&self) -> MutexGuard<'_, LastLine> {
         // A line is never half changed.
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,7 +3,7 @@
 use ridethrough::model::{TaskSupport, Tool};
 
 use super::safe;
-use super::schema::{Document, Schema, cut};
+use super::schema::{Schema, SchemaDocument, cut};
 use crate::out::{Colour, painted, wrapped};
 use crate::secrets;
 
@@ -23,10 +23,11 @@ pub(super) fn words(
     }
     page += &format!("\n{}\n", bold("Safe to repeat?"));
     page += &format!("{}\n", wrapped(&repeating(tool, is_repeatable), "    "));
-    let input = Document::new(&tool.input_schema);
+    let input = SchemaDocument::new(&tool.input_schema);
     page += &format!("\n{}\n{}", bold("Arguments"), fields(&input, "takes none"));
     if let Some(output) = &tool.output_schema {
-        page += &format!("\n{}\n{}", bold("Answer"), fields(&Document::new(output), "an object"));
+        page +=
+            &format!("\n{}\n{}", bold("Answer"), fields(&SchemaDocument::new(output), "an object"));
     }
     let notes = notes(tool);
     if !notes.is_empty() {
@@ -80,7 +81,7 @@ fn notes(tool: &Tool) -> String {
 }
 
 /// Every field with all that is inside of it, one on each line.
-fn fields(document: &Document, nothing: &str) -> String {
+fn fields(document: &SchemaDocument, nothing: &str) -> String {
     if document.is_too_large() {
         return "    (its schema is too large to be shown; `--json` has it)\n".to_owned();
     }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use ridethrough::model::Tool;
 
 use super::questions::{self, Asking};
-use super::schema::Document;
+use super::schema::SchemaDocument;
 use super::{Common, Talk, joined, nearest_tool, safe, talk_asked, tool_page};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
@@ -17,7 +17,7 @@ use crate::secrets;
 
 /// What `tools` is asked for.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ToolsArgs {
     #[command(flatten)]
     common: Common,
     /// Show this one whole: nested fields, defaults, annotations, and whether it is safe to repeat
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     questions: questions::Flags,
 }
 
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
+pub(super) fn play(args: &ToolsArgs) -> Result<ExitCode> {
     // As `call` would declare them: a server may hide tools whose questions nobody answers.
     talk_asked(&args.common, &args.questions, Asking::OnTerminal, async |talk| match &args.tool {
         Some(name) => show(talk, name).await,
@@ -87,11 +87,11 @@ fn words(tool: &Tool, is_colourful: bool) -> String {
             words += &format!("{}\n", wrapped(paragraph, "    "));
         }
     }
-    words + &arguments(&Document::new(&tool.input_schema))
+    words + &arguments(&SchemaDocument::new(&tool.input_schema))
 }
 
 /// What a tool takes, an argument on each line.
-pub(super) fn arguments(document: &Document) -> String {
+pub(super) fn arguments(document: &SchemaDocument) -> String {
     let mut words = String::new();
     let schema = document.schema();
     let required: HashSet<_> = schema.required().into_iter().collect();

@@ -16,7 +16,7 @@ use super::{Common, Talk, safe, talk_asked};
 use crate::exit::Exit;
 use crate::options::seconds;
 use page::LivePage;
-use repeats::{Repeats, Told};
+use repeats::{RepeatTold, Repeats};
 use sight::{LastStatus, Sight};
 
 mod page;
@@ -25,7 +25,7 @@ mod sight;
 
 /// What `watch` is asked for.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct WatchArgs {
     #[command(flatten)]
     common: Common,
     /// Stop after so many seconds, also if the server was not reached by then [default: when stopped by
@@ -50,11 +50,11 @@ pub(crate) struct Args {
     html_port: u16,
 }
 
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
+pub(super) fn play(args: &WatchArgs) -> Result<ExitCode> {
     talk_asked(&args.common, &Flags::default(), Asking::Never, async |talk| args.watch(talk).await)
 }
 
-impl Args {
+impl WatchArgs {
     async fn watch(&self, talk: &Talk) -> Result<Exit> {
         let page = if self.html {
             Some(LivePage::open(self.html_port, &safe::line(&talk.shown)).await?)
@@ -161,9 +161,9 @@ impl Lookout<'_> {
         }
         match self.repeats.see(at, event) {
             _ if self.talk.is_json => Some(sight),
-            Told::AsItIs => Some(sight),
-            Told::Nothing => None,
-            Told::Words(words) => Some(sight.reworded(words)),
+            RepeatTold::AsItIs => Some(sight),
+            RepeatTold::Nothing => None,
+            RepeatTold::Words(words) => Some(sight.reworded(words)),
         }
     }
 

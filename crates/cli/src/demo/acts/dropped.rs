@@ -10,7 +10,7 @@ use ridethrough::error::Kind;
 use ridethrough_lab::{Times, When};
 use tokio::time::sleep;
 
-use crate::demo::judge::{Judge, Verdict, how_ended, how_often, number};
+use crate::demo::judge::{ActVerdict, Judge, how_ended, how_often, number};
 use crate::demo::line::Tell;
 use crate::demo::record::Record;
 use crate::demo::scene::Scene;
@@ -36,7 +36,7 @@ pub(super) async fn play(tell: Tell) -> Result<Record> {
     scene.close(vec![deploy, after]).await
 }
 
-pub(super) fn judge(record: &Record) -> Verdict {
+pub(super) fn judge(record: &Record) -> ActVerdict {
     let mut judge = Judge::of(record);
     judge.in_doubt("deploy", Kind::Exhausted);
     judge.within("deploy", Duration::from_secs(30));

@@ -7,7 +7,7 @@ use anyhow::Result;
 use futures_util::future::join_all;
 use ridethrough_lab::{Times, When};
 
-use crate::demo::judge::{Judge, Verdict, how_often, number, seconds};
+use crate::demo::judge::{ActVerdict, Judge, how_often, number, seconds};
 use crate::demo::line::Tell;
 use crate::demo::record::Record;
 use crate::demo::scene::Scene;
@@ -25,7 +25,7 @@ pub(super) async fn play(tell: Tell) -> Result<Record> {
     scene.close(ends).await
 }
 
-pub(super) fn judge(record: &Record) -> Verdict {
+pub(super) fn judge(record: &Record) -> ActVerdict {
     let mut judge = Judge::of(record);
     names().for_each(|name| judge.answered(&name));
     // The first one made the session that was forgotten.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::demo::judge::{Judge, Verdict, how_ended, how_often, number};
+use crate::demo::judge::{ActVerdict, Judge, how_ended, how_often, number};
 use crate::demo::line::{Diary, Tell};
 use crate::demo::record::Record;
 use crate::demo::scene::{Scene, wait_for};
@@ -84,7 +84,7 @@ async fn answer(mut sse: Sse, asked: Value) {
     sse.finish().await;
 }
 
-pub(super) fn judge(record: &Record) -> Verdict {
+pub(super) fn judge(record: &Record) -> ActVerdict {
     let mut judge = Judge::of(record);
     judge.answered("deploy");
     judge.answered("after");

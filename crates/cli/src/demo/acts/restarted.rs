@@ -14,9 +14,9 @@ use ridethrough_lab::{Times, When};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::demo::judge::{Judge, Verdict, how_ended, how_often};
+use crate::demo::judge::{ActVerdict, Judge, how_ended, how_often};
 use crate::demo::line::Tell;
-use crate::demo::record::{End, Record};
+use crate::demo::record::{CallEnd, Record};
 use crate::demo::scene::Scene;
 
 pub(super) async fn play(tell: Tell) -> Result<Record> {
@@ -43,7 +43,7 @@ pub(super) async fn play(tell: Tell) -> Result<Record> {
 }
 
 /// Kills the server once it runs the call, and lets others call while it is down.
-async fn restart(scene: &Scene, started: &Notify) -> Result<Vec<End>> {
+async fn restart(scene: &Scene, started: &Notify) -> Result<Vec<CallEnd>> {
     started.notified().await;
     sleep(Duration::from_millis(300)).await;
     scene.diary.server("die: connections are reset, nobody listens, sessions are forgotten");
@@ -61,7 +61,7 @@ async fn restart(scene: &Scene, started: &Notify) -> Result<Vec<End>> {
     Ok(ends)
 }
 
-pub(super) fn judge(record: &Record) -> Verdict {
+pub(super) fn judge(record: &Record) -> ActVerdict {
     let mut judge = Judge::of(record);
     judge.in_doubt("deploy", Kind::Interrupted);
     for name in WAITING {

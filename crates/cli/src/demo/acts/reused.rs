@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use ridethrough_lab::Style;
 
-use crate::demo::judge::{Judge, Verdict, number, seconds};
+use crate::demo::judge::{ActVerdict, Judge, number, seconds};
 use crate::demo::line::Tell;
 use crate::demo::record::Record;
 use crate::demo::scene::Scene;
@@ -25,7 +25,7 @@ pub(super) async fn play(tell: Tell) -> Result<Record> {
     scene.close(ends).await
 }
 
-pub(super) fn judge(record: &Record) -> Verdict {
+pub(super) fn judge(record: &Record) -> ActVerdict {
     let mut judge = Judge::of(record);
     names().for_each(|name| judge.answered(&name));
     let (carriers, all) = (record.carriers, record.connections);

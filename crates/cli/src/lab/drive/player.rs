@@ -24,25 +24,25 @@ pub(crate) async fn play(
     script: Vec<Step>,
     mut tell: impl FnMut(Line) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut player = Player { begin, client: None, ear: Ear::default() };
+    let mut player = DrivePlayer { begin, client: None, ear: Ear::default() };
     for (place, step) in script.into_iter().enumerate() {
         let began = Instant::now();
-        let Ended { result, error } = player.play(step).await;
+        let StepEnd { result, error } = player.play(step).await;
         let done = Done { ok: error.is_none(), result, error, elapsed_ms: millis_since(began) };
         tell(Line { step: place, done, notifications: player.ear.take() })?;
     }
     Ok(())
 }
 
-struct Player<Begin> {
+struct DrivePlayer<Begin> {
     begin: Begin,
     /// Stays when it could not connect: its next call tries again by itself.
     client: Option<Client>,
     ear: Ear,
 }
 
-impl<Begin: Fn() -> ClientBuilder> Player<Begin> {
-    async fn play(&mut self, step: Step) -> Ended {
+impl<Begin: Fn() -> ClientBuilder> DrivePlayer<Begin> {
+    async fn play(&mut self, step: Step) -> StepEnd {
         match step {
             Step::Call { tool, args, timeout_s, concurrency, cancel_after_s } => {
                 let (deadline, cancel_after) = (timeout_s.map(secs), cancel_after_s.map(secs));
@@ -55,23 +55,23 @@ impl<Begin: Fn() -> ClientBuilder> Player<Begin> {
             Step::Close {} => self.close().await,
             Step::Initialize { bearer } => self.initialize(bearer).await,
             Step::Request { method, params, timeout_s } => {
-                let Some(client) = self.client.clone() else { return Ended::not_connected() };
+                let Some(client) = self.client.clone() else { return StepEnd::not_connected() };
                 let asking = ask::request(&client, method, params, timeout_s.map(secs));
                 self.ear.during(asking).await.into()
             }
             Step::Sleep { s } => {
                 self.ear.during(sleep(secs(s))).await;
-                Ended::without_answer()
+                StepEnd::without_answer()
             }
         }
     }
 
-    async fn initialize(&mut self, bearer: Option<String>) -> Ended {
+    async fn initialize(&mut self, bearer: Option<String>) -> StepEnd {
         // The old client ends before the new one says its first word.
         self.client = None;
         let client = match make((self.begin)(), bearer) {
             Ok(client) => client,
-            Err(fault) => return Ended::failed(fault),
+            Err(fault) => return StepEnd::failed(fault),
         };
         self.ear.turn_to(&client);
         let connected = self.ear.during(ask::connect(&client)).await;
@@ -79,34 +79,34 @@ impl<Begin: Fn() -> ClientBuilder> Player<Begin> {
         connected.into()
     }
 
-    async fn call(&mut self, call: ToolCall) -> Ended {
-        let Some(client) = self.client.clone() else { return Ended::not_connected() };
+    async fn call(&mut self, call: ToolCall) -> StepEnd {
+        let Some(client) = self.client.clone() else { return StepEnd::not_connected() };
         self.ear.during(call.make(&client)).await.into()
     }
 
-    async fn call_at_once(&mut self, call: ToolCall, count: usize) -> Ended {
-        let Some(client) = self.client.clone() else { return Ended::not_connected() };
+    async fn call_at_once(&mut self, call: ToolCall, count: usize) -> StepEnd {
+        let Some(client) = self.client.clone() else { return StepEnd::not_connected() };
         let calls = (0..count).map(|number| timed(call.numbered(number).make(&client)));
         let ends = self.ear.during(join_all(calls)).await;
         let failures = ends.iter().filter(|end| !end.ok).count();
         let error = (failures > 0).then(|| format!("{failures} of {count} failed"));
-        Ended { result: Some(Answer::Many(ends)), error }
+        StepEnd { result: Some(Answer::Many(ends)), error }
     }
 
-    async fn close(&mut self) -> Ended {
-        let Some(client) = self.client.take() else { return Ended::not_connected() };
+    async fn close(&mut self) -> StepEnd {
+        let Some(client) = self.client.take() else { return StepEnd::not_connected() };
         self.ear.during(client.close()).await;
-        Ended::without_answer()
+        StepEnd::without_answer()
     }
 }
 
 /// How a step ended. Several calls at once have both: their ends, and an error if one failed.
-struct Ended {
+struct StepEnd {
     result: Option<Answer>,
     error: Option<String>,
 }
 
-impl Ended {
+impl StepEnd {
     const fn failed(error: String) -> Self {
         Self { result: None, error: Some(error) }
     }
@@ -120,7 +120,7 @@ impl Ended {
     }
 }
 
-impl From<Result<Outcome, String>> for Ended {
+impl From<Result<Outcome, String>> for StepEnd {
     fn from(asked: Result<Outcome, String>) -> Self {
         match asked {
             Ok(outcome) => Self { result: Some(Answer::One(outcome)), error: None },

@@ -14,7 +14,7 @@ pub(crate) struct Pipes {
 }
 
 /// One conversation.
-pub(super) struct Host {
+pub(super) struct StdioHost {
     lines: Lines<BufReader<Box<dyn AsyncRead + Send + Unpin>>>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     asked: u64,
@@ -23,7 +23,7 @@ pub(super) struct Host {
     heard: Vec<String>,
 }
 
-impl Host {
+impl StdioHost {
     pub(super) fn new(pipes: Pipes) -> Self {
         let lines = BufReader::new(pipes.reader).lines();
         let (answers, heard) = (BTreeMap::new(), Vec::new());

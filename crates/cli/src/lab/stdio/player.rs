@@ -9,7 +9,7 @@ use ridethrough_lab::adapter::{Answer, Done, Line, Outcome, Step};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use super::host::{Host, Pipes};
+use super::host::{Pipes, StdioHost};
 
 /// Plays the steps in order. `begin` starts a server with this token; `tell` is given each line as soon
 /// as its step has ended. Only `tell` can fail.
@@ -18,7 +18,7 @@ pub(crate) async fn play(
     script: Vec<Step>,
     mut tell: impl FnMut(Line) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut player = Player { begin, host: None, heard: Vec::new() };
+    let mut player = StdioPlayer { begin, host: None, heard: Vec::new() };
     for (place, step) in script.into_iter().enumerate() {
         let began = Instant::now();
         let (result, error) = match player.play(step).await {
@@ -32,17 +32,17 @@ pub(crate) async fn play(
     Ok(())
 }
 
-struct Player<Begin> {
+struct StdioPlayer<Begin> {
     begin: Begin,
-    host: Option<Host>,
+    host: Option<StdioHost>,
     /// What hosts that have left heard.
     heard: Vec<String>,
 }
 
-type Ended = (Option<Answer>, Option<String>);
+type StdioStepEnd = (Option<Answer>, Option<String>);
 
-impl<Begin: Fn(Option<String>) -> io::Result<Pipes>> Player<Begin> {
-    async fn play(&mut self, step: Step) -> io::Result<Ended> {
+impl<Begin: Fn(Option<String>) -> io::Result<Pipes>> StdioPlayer<Begin> {
+    async fn play(&mut self, step: Step) -> io::Result<StdioStepEnd> {
         match step {
             Step::Initialize { bearer } => self.initialize(bearer).await,
             Step::Call { tool, args, timeout_s, concurrency, cancel_after_s } => {
@@ -85,11 +85,11 @@ impl<Begin: Fn(Option<String>) -> io::Result<Pipes>> Player<Begin> {
         }
     }
 
-    async fn initialize(&mut self, bearer: Option<String>) -> io::Result<Ended> {
+    async fn initialize(&mut self, bearer: Option<String>) -> io::Result<StdioStepEnd> {
         if let Some(old) = self.host.take() {
             self.heard.extend(old.leave().await?);
         }
-        let host = self.host.insert(Host::new((self.begin)(bearer)?));
+        let host = self.host.insert(StdioHost::new((self.begin)(bearer)?));
         let info = json!({"name": "ridethrough-lab", "version": env!("CARGO_PKG_VERSION")});
         let params =
             json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
@@ -101,13 +101,13 @@ impl<Begin: Fn(Option<String>) -> io::Result<Pipes>> Player<Begin> {
         Ok(ended)
     }
 
-    fn host(&mut self) -> io::Result<&mut Host> {
+    fn host(&mut self) -> io::Result<&mut StdioHost> {
         self.host.as_mut().ok_or_else(not_connected)
     }
 
     fn heard(&mut self) -> Vec<String> {
         let mut heard = std::mem::take(&mut self.heard);
-        heard.extend(self.host.iter_mut().flat_map(Host::heard));
+        heard.extend(self.host.iter_mut().flat_map(StdioHost::heard));
         heard
     }
 }
@@ -127,7 +127,7 @@ impl Limits {
 
 /// How each of these requests ends, in their order.
 async fn ends(
-    host: &mut Host,
+    host: &mut StdioHost,
     asked: &[u64],
     limits: Limits,
     read: fn(&Value) -> Outcome,
@@ -192,18 +192,18 @@ fn given_up(began: Instant, limits: Limits) -> Done<Outcome> {
     Done { ok: false, result: None, error: Some(error), elapsed_ms }
 }
 
-fn one(ends: Vec<Done<Outcome>>) -> Ended {
+fn one(ends: Vec<Done<Outcome>>) -> StdioStepEnd {
     let Some(Done { result, error, .. }) = ends.into_iter().next() else { return (None, None) };
     (result.map(Answer::One), error)
 }
 
-fn many(ends: Vec<Done<Outcome>>) -> Ended {
+fn many(ends: Vec<Done<Outcome>>) -> StdioStepEnd {
     let (count, failures) = (ends.len(), ends.iter().filter(|end| !end.ok).count());
     let error = (failures > 0).then(|| format!("{failures} of {count} failed"));
     (Some(Answer::Many(ends)), error)
 }
 
-async fn listen_until(host: &mut Host, until: Instant) -> io::Result<()> {
+async fn listen_until(host: &mut StdioHost, until: Instant) -> io::Result<()> {
     loop {
         tokio::select! {
             biased;

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::talk::schema::{Document, check};
+use crate::talk::schema::{SchemaDocument, check};
 
 #[test]
 fn a_value_has_the_type_that_the_schema_gives_it() {
@@ -114,8 +114,11 @@ fn booleans_are_typed_as_people_say_them_and_texts_stay_texts() {
         "e": {"type": ["boolean", "string"]}}});
 
     let words = ["b=yes", "t=yes", "e=yes"].map(str::to_owned);
-    let (built, _) =
-        read(&words).unwrap().unwrap().by(Document::new(&Json::from(schema)).schema()).unwrap();
+    let (built, _) = read(&words)
+        .unwrap()
+        .unwrap()
+        .by(SchemaDocument::new(&Json::from(schema)).schema())
+        .unwrap();
 
     assert_eq!(built.as_str(), r#"{"b":true,"t":"yes","e":"yes"}"#);
 }
@@ -157,7 +160,7 @@ fn what_cannot_be_read_is_repeated_and_cut() {
 #[test]
 fn an_object_is_sent_as_it_was_typed() {
     let words = [r#" {"z": 1.10, "a": 1e2} "#.to_owned()];
-    let document = Document::new(&Json::empty_object());
+    let document = SchemaDocument::new(&Json::empty_object());
 
     let (json, _) = read(&words).unwrap().unwrap().by(document.schema()).unwrap();
 
@@ -166,7 +169,7 @@ fn an_object_is_sent_as_it_was_typed() {
 
 fn built(schema: &Value, words: &[&str]) -> Result<(Json, Origins), Vec<String>> {
     let words: Vec<_> = words.iter().map(|&it| it.to_owned()).collect();
-    let document = Document::new(&schema.clone().into());
+    let document = SchemaDocument::new(&schema.clone().into());
     read(&words).unwrap().unwrap().by(document.schema())
 }
 

@@ -9,7 +9,7 @@ use super::origins::shown;
 
 /// One argument.
 #[derive(Clone, Debug)]
-pub(in crate::talk) struct Word {
+pub(in crate::talk) struct TypedArgument {
     /// As it was typed, as far as an error repeats it.
     pub(super) shown: String,
     pub(super) key: String,
@@ -26,14 +26,14 @@ pub(super) enum Given {
 }
 
 /// Reads the words, and the files that they name.
-pub(super) fn all(words: &[String]) -> Result<Vec<Word>, String> {
+pub(super) fn all(words: &[String]) -> Result<Vec<TypedArgument>, String> {
     if words.iter().filter(|it| it.ends_with("=@-")).count() > 1 {
         return Err("`@-` is there twice, and stdin can be read only once".to_owned());
     }
-    words.iter().map(|word| Word::read(word)).collect()
+    words.iter().map(|word| TypedArgument::read(word)).collect()
 }
 
-impl Word {
+impl TypedArgument {
     fn read(word: &str) -> Result<Self, String> {
         let shown = shown(word);
         let Some((key, text)) = word.split_once('=').filter(|(key, _)| !key.is_empty()) else {

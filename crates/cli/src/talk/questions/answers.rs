@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use ridethrough::Json;
 
 use super::super::arguments::{self, Typed};
-use super::super::schema::Document;
+use super::super::schema::SchemaDocument;
 use crate::misuse::Misuse;
 
 /// What was answered, and which of it was asked for.
@@ -27,7 +27,7 @@ impl Answers {
 
     /// All answers, with the types that the schema of a form gives them.
     pub(super) fn by(&self, schema: &Json) -> Result<Vec<(String, Json)>, String> {
-        let built = self.typed.clone().by(Document::new(schema).schema());
+        let built = self.typed.clone().by(SchemaDocument::new(schema).schema());
         built.map(|(json, _)| json.members()).map_err(|faults| faults.join("; "))
     }
 

@@ -19,12 +19,12 @@ use crate::platform;
 pub(super) struct Console {
     terminal: Arc<Terminal>,
     lines: tokio::sync::Mutex<Lines>,
-    stop: Mutex<Stop>,
+    stop: Mutex<CtrlC>,
 }
 
 /// What Ctrl-C does.
 #[derive(Default)]
-struct Stop {
+struct CtrlC {
     /// Where the question hears of it that is open.
     open: Option<oneshot::Sender<()>>,
     /// Whether it has closed one already: from then on it ends the command.
@@ -41,7 +41,7 @@ pub(super) struct Dialogue<'a> {
 
 /// What a person did when they were asked.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum PersonAnswer {
     /// They ended their input.
     End,
     Line(String),
@@ -72,7 +72,7 @@ impl Console {
         is_heard
     }
 
-    fn stop(&self) -> std::sync::MutexGuard<'_, Stop> {
+    fn stop(&self) -> std::sync::MutexGuard<'_, CtrlC> {
         // It is never half changed.
         self.stop.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,18 +80,18 @@ impl Console {
 
 impl Dialogue<'_> {
     /// Writes the text and waits for a line.
-    pub(super) async fn ask(&mut self, text: &str) -> Heard {
+    pub(super) async fn ask(&mut self, text: &str) -> PersonAnswer {
         let terminal = &self.console.terminal;
         terminal.ask(text);
         let heard = tokio::select! {
             biased;
-            _ = &mut self.stopped => Heard::Stop,
-            line = self.lines.next() => line.map_or(Heard::End, Heard::Line),
+            _ = &mut self.stopped => PersonAnswer::Stop,
+            line = self.lines.next() => line.map_or(PersonAnswer::End, PersonAnswer::Line),
         };
         match heard {
-            Heard::Line(_) => terminal.answered(),
+            PersonAnswer::Line(_) => terminal.answered(),
             // The cursor stands behind the prompt.
-            Heard::End | Heard::Stop => terminal.clear(),
+            PersonAnswer::End | PersonAnswer::Stop => terminal.clear(),
         }
         heard
     }
@@ -116,12 +116,12 @@ impl Drop for Dialogue<'_> {
 /// Lines from stdin, read by a thread that ends with the process. Only what was asked for is read.
 #[derive(Default)]
 struct Lines {
-    reader: Option<Reader>,
+    reader: Option<ConsoleReader>,
     /// Whether a line was asked for and has not come.
     is_waited_for: bool,
 }
 
-struct Reader {
+struct ConsoleReader {
     wanted: blocking::Sender<()>,
     read: mpsc::UnboundedReceiver<Option<String>>,
 }
@@ -129,7 +129,7 @@ struct Reader {
 impl Lines {
     /// The next line; `None` at the end of input.
     async fn next(&mut self) -> Option<String> {
-        let reader = self.reader.get_or_insert_with(Reader::start);
+        let reader = self.reader.get_or_insert_with(ConsoleReader::start);
         if !self.is_waited_for {
             reader.wanted.send(()).ok()?;
             self.is_waited_for = true;
@@ -149,7 +149,7 @@ impl Lines {
     }
 }
 
-impl Reader {
+impl ConsoleReader {
     fn start() -> Self {
         let (wanted, wishes) = blocking::channel::<()>();
         let (lines, read) = mpsc::unbounded_channel();

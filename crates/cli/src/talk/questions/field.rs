@@ -4,7 +4,7 @@ use ridethrough::Json;
 
 use super::super::arguments::{self, Origins, yes_or_no};
 use super::super::schema::{self, Schema};
-use super::super::{safe, schema::Document};
+use super::super::{safe, schema::SchemaDocument};
 use super::pick::{Choices, shown};
 use super::quoted;
 
@@ -15,7 +15,7 @@ pub(super) struct Field {
     description: Option<String>,
     /// What fits, in words.
     fits: String,
-    kind: Kind,
+    kind: FieldKind,
     is_required: bool,
     /// What an empty line means, unless that is nothing.
     default: Option<Json>,
@@ -23,7 +23,7 @@ pub(super) struct Field {
     schema: Json,
 }
 
-enum Kind {
+enum FieldKind {
     Boolean,
     Many(Choices),
     One(Choices),
@@ -42,7 +42,7 @@ impl Field {
             title: property.title(),
             description: property.description(),
             fits: property.words(),
-            kind: Kind::of(property),
+            kind: FieldKind::of(property),
             is_required: form.member("required").and_then(|it| it.read()).is_some_and(is_listed),
             default: default.filter(|it| it.as_str() != "null"),
             schema: alone(name, &raw.unwrap_or_else(Json::empty_object), form),
@@ -63,7 +63,7 @@ impl Field {
         if let Some(description) = &self.description {
             words += &quoted(description);
         }
-        if let Kind::Many(choices) | Kind::One(choices) = &self.kind {
+        if let FieldKind::Many(choices) | FieldKind::One(choices) = &self.kind {
             words += &choices.listed();
         }
         let proposed =
@@ -73,19 +73,19 @@ impl Field {
 
     fn kind_words(&self) -> String {
         match &self.kind {
-            Kind::Boolean => "yes or no".to_owned(),
-            Kind::Many(_) => "any number of these, with commas between".to_owned(),
-            Kind::One(_) => "one of these".to_owned(),
-            Kind::Text => safe::our_line(&self.fits),
+            FieldKind::Boolean => "yes or no".to_owned(),
+            FieldKind::Many(_) => "any number of these, with commas between".to_owned(),
+            FieldKind::One(_) => "one of these".to_owned(),
+            FieldKind::Text => safe::our_line(&self.fits),
         }
     }
 
     /// A value as it could be typed here.
     pub(super) fn written(&self, value: &Json) -> String {
         match (&self.kind, value.as_str()) {
-            (Kind::Boolean, "true") => "yes".to_owned(),
-            (Kind::Boolean, "false") => "no".to_owned(),
-            (Kind::Many(_), _) => match value.elements() {
+            (FieldKind::Boolean, "true") => "yes".to_owned(),
+            (FieldKind::Boolean, "false") => "no".to_owned(),
+            (FieldKind::Many(_), _) => match value.elements() {
                 Some(elements) if !elements.is_empty() => {
                     elements.iter().map(shown).collect::<Vec<_>>().join(", ")
                 }
@@ -109,13 +109,13 @@ impl Field {
 
     fn value(&self, line: &str) -> Result<Json, String> {
         match &self.kind {
-            Kind::Boolean => yes_or_no(line)
+            FieldKind::Boolean => yes_or_no(line)
                 .map(|it| Json::from(serde_json::Value::Bool(it)))
                 .ok_or_else(|| "type `yes` or `no`".to_owned()),
-            Kind::Many(choices) => many(choices, line),
-            Kind::One(choices) => choices.pick(line),
-            Kind::Text => {
-                let document = Document::new(&self.schema);
+            FieldKind::Many(choices) => many(choices, line),
+            FieldKind::One(choices) => choices.pick(line),
+            FieldKind::Text => {
+                let document = SchemaDocument::new(&self.schema);
                 // The one way to say that a text is empty: an empty line says nothing.
                 let line = if line.trim() == "\"\"" { "" } else { line };
                 Ok(arguments::value_of(line, document.schema().property(&self.name)))
@@ -148,7 +148,7 @@ impl Field {
     }
 }
 
-impl Kind {
+impl FieldKind {
     fn of(property: Schema<'_>) -> Self {
         let types = property.types();
         if let Some(choices) = property.choices() {

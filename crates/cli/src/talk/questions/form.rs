@@ -12,7 +12,7 @@ use ridethrough::model::FormRequest;
 
 use super::super::arguments::{Origins, yes_or_no};
 use super::super::safe;
-use super::super::schema::{self, Document};
+use super::super::schema::{self, SchemaDocument};
 use super::field::Field;
 use super::quoted;
 
@@ -25,10 +25,10 @@ pub(super) struct Form {
     given: Vec<Option<Json>>,
     /// Which of them need not be asked for.
     is_known: Vec<bool>,
-    step: Step,
+    step: FormStep,
 }
 
-enum Step {
+enum FormStep {
     Field(usize),
     Review,
 }
@@ -49,7 +49,7 @@ impl Form {
     /// Reads a form; fails if it is none that a person could fill in.
     pub(super) fn new(request: &FormRequest) -> Result<Self, String> {
         let schema = request.requested_schema.clone();
-        let document = Document::new(&schema);
+        let document = SchemaDocument::new(&schema);
         if document.is_too_large() {
             return Err("its form is too large".to_owned());
         }
@@ -62,7 +62,7 @@ impl Form {
             return Err(format!("its form has more than {MOST_FIELDS} fields"));
         }
         let (given, is_known) = (vec![None; fields.len()], vec![false; fields.len()]);
-        let step = if fields.is_empty() { Step::Review } else { Step::Field(0) };
+        let step = if fields.is_empty() { FormStep::Review } else { FormStep::Field(0) };
         Ok(Self { message: request.message.clone(), schema, fields, given, is_known, step })
     }
 
@@ -121,13 +121,13 @@ impl Form {
     /// What to print before the next line is read; the last line of it is the prompt itself.
     pub(super) fn question(&self) -> String {
         match self.step {
-            Step::Field(place) => {
+            FormStep::Field(place) => {
                 let total = self.fields.len();
                 let place_words = format!("{} of {total}", place + 1);
                 self.fields[place].question(&place_words, self.given[place].as_ref())
             }
-            Step::Review if self.fields.is_empty() => "\nagree? yes or no: ".to_owned(),
-            Step::Review => {
+            FormStep::Review if self.fields.is_empty() => "\nagree? yes or no: ".to_owned(),
+            FormStep::Review => {
                 let lines = self.fields.iter().zip(&self.given);
                 let lines: String =
                     lines.map(|(field, given)| line(field, given.as_ref())).collect();
@@ -139,7 +139,7 @@ impl Form {
     /// Takes the next line.
     pub(super) fn take(&mut self, typed: &str) -> Taken {
         match self.step {
-            Step::Field(place) => {
+            FormStep::Field(place) => {
                 match self.fields[place].read(typed, self.given[place].as_ref()) {
                     Err(reason) => Taken::Again(reason),
                     Ok(value) => {
@@ -149,18 +149,18 @@ impl Form {
                     }
                 }
             }
-            Step::Review => self.decide(typed),
+            FormStep::Review => self.decide(typed),
         }
     }
 
     /// The next field that is to be asked for.
-    fn following(&self, from: usize) -> Step {
+    fn following(&self, from: usize) -> FormStep {
         let place = (from..self.fields.len()).find(|place| !self.is_known[*place]);
-        place.map_or(Step::Review, Step::Field)
+        place.map_or(FormStep::Review, FormStep::Field)
     }
 
     fn look_at_whole(&mut self) -> Taken {
-        if matches!(self.step, Step::Field(_)) {
+        if matches!(self.step, FormStep::Field(_)) {
             return Taken::Next;
         }
         match self.whole() {

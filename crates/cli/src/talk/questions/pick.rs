@@ -3,11 +3,11 @@
 use ridethrough::Json;
 
 use super::super::safe;
-use super::super::schema::Choice;
+use super::super::schema::AllowedValue;
 
 /// The choices of a field.
 #[derive(Clone, Debug)]
-pub(super) struct Choices(pub(super) Vec<Choice>);
+pub(super) struct Choices(pub(super) Vec<AllowedValue>);
 
 impl Choices {
     /// The value that a text names: a value itself first, then a title, then a number of the list.
@@ -25,7 +25,7 @@ impl Choices {
         found.map(|it| it.value.clone()).ok_or_else(unknown)
     }
 
-    fn named(&self, is_it: impl Fn(&str) -> bool + Copy) -> Option<&Choice> {
+    fn named(&self, is_it: impl Fn(&str) -> bool + Copy) -> Option<&AllowedValue> {
         let by_value = self.0.iter().find(|it| is_it(&shown(&it.value)));
         by_value.or_else(|| self.0.iter().find(|it| it.title.as_deref().is_some_and(is_it)))
     }
@@ -40,7 +40,7 @@ impl Choices {
     pub(super) fn listed(&self) -> String {
         let values: Vec<_> = self.0.iter().map(|it| safe::line(&shown(&it.value))).collect();
         let width = values.iter().map(|it| it.chars().count()).max().unwrap_or_default().min(WIDE);
-        let line = |(number, (value, choice)): (usize, (&String, &Choice))| {
+        let line = |(number, (value, choice)): (usize, (&String, &AllowedValue))| {
             let number =
                 if self.is_numbered() { format!("{:>4}  ", number + 1) } else { "    ".to_owned() };
             let title = choice.title.as_deref().filter(|it| safe::line(it) != *value);
@@ -56,7 +56,7 @@ impl Choices {
     }
 }
 
-fn has_name(choice: &Choice, is_it: impl Fn(&str) -> bool) -> bool {
+fn has_name(choice: &AllowedValue, is_it: impl Fn(&str) -> bool) -> bool {
     is_it(&shown(&choice.value)) || choice.title.as_deref().is_some_and(is_it)
 }
 

@@ -7,13 +7,13 @@ use jsonschema::{PatternOptions, Validator};
 use ridethrough::Json;
 use serde_json::Value;
 
-use super::plan::Plan;
-use super::{Document, faults, unknown};
+use super::plan::CheckedSchema;
+use super::{SchemaDocument, faults, unknown};
 use crate::talk::arguments::Origins;
 
 /// What was found out about arguments.
 #[derive(Default)]
-pub(in crate::talk) struct Verdict {
+pub(in crate::talk) struct ArgumentVerdict {
     /// Everything that is wrong with them, each with its place.
     pub(in crate::talk) faults: Vec<String>,
     /// Names that are not known and nearly one that is: the schema allows them, and hardly anybody means them.
@@ -23,8 +23,12 @@ pub(in crate::talk) struct Verdict {
 }
 
 /// Holds arguments against the schema of their tool.
-pub(in crate::talk) fn check(schema: &Json, arguments: &Json, origins: &Origins) -> Verdict {
-    let document = Document::new(schema);
+pub(in crate::talk) fn check(
+    schema: &Json,
+    arguments: &Json,
+    origins: &Origins,
+) -> ArgumentVerdict {
+    let document = SchemaDocument::new(schema);
     let Some(value) = arguments.read::<Value>() else {
         return unchecked("the arguments are too deep to be checked");
     };
@@ -32,11 +36,11 @@ pub(in crate::talk) fn check(schema: &Json, arguments: &Json, origins: &Origins)
         Err(why) => {
             unchecked(&format!("the tool's schema {why}: the arguments are not checked by it"))
         }
-        Ok(validator) if validator.is_valid(&value) => Verdict::default(),
+        Ok(validator) if validator.is_valid(&value) => ArgumentVerdict::default(),
         Ok(validator) => {
-            let faults =
-                faults::Teller::new(&document, &value, origins).tell(validator.iter_errors(&value));
-            Verdict { faults, ..Verdict::default() }
+            let faults = faults::FaultWords::new(&document, &value, origins)
+                .tell(validator.iter_errors(&value));
+            ArgumentVerdict { faults, ..ArgumentVerdict::default() }
         }
     };
     // Where nobody looked, nothing is known, and that says nothing about a name.
@@ -44,20 +48,20 @@ pub(in crate::talk) fn check(schema: &Json, arguments: &Json, origins: &Origins)
         return verdict;
     }
     let unknown = unknown::names(document.schema(), &value, origins, &verdict.faults);
-    Verdict {
+    ArgumentVerdict {
         misspelt: unknown.misspelt,
         warnings: verdict.warnings.into_iter().chain(unknown.others).collect(),
         ..verdict
     }
 }
 
-fn unchecked(why: &str) -> Verdict {
-    Verdict { warnings: vec![why.to_owned()], ..Verdict::default() }
+fn unchecked(why: &str) -> ArgumentVerdict {
+    ArgumentVerdict { warnings: vec![why.to_owned()], ..ArgumentVerdict::default() }
 }
 
 /// Makes a schema ready. A pattern that the library cannot read is left out, and nothing else.
 fn validator(schema: &Json) -> Result<Validator, String> {
-    let mut plan = Plan::new(schema)?;
+    let mut plan = CheckedSchema::new(schema)?;
     let patterns =
         PatternOptions::regex().size_limit(LARGEST_PATTERN).dfa_size_limit(LARGEST_PATTERN);
     let options = jsonschema::options()

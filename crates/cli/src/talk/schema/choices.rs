@@ -7,7 +7,7 @@ use super::{LONGEST_TEXT, Schema, masked_and_cut};
 
 /// A value that may be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::talk) struct Choice {
+pub(in crate::talk) struct AllowedValue {
     pub(in crate::talk) value: Json,
     pub(in crate::talk) title: Option<String>,
 }
@@ -21,7 +21,7 @@ impl Schema<'_> {
 
     /// The only values that fit, if the schema names them: by `enum`, with the titles of `enumNames`, or by
     /// alternatives that are a `const` each.
-    pub(in crate::talk) fn choices(self) -> Option<Vec<Choice>> {
+    pub(in crate::talk) fn choices(self) -> Option<Vec<AllowedValue>> {
         let listed = self.node.member("enum").map(|values| self.listed(values.elements()));
         let titled = || {
             let forms = ["oneOf", "anyOf"].iter().find_map(|key| self.node.member(key))?;
@@ -30,7 +30,7 @@ impl Schema<'_> {
         listed.or_else(titled).filter(|choices: &Vec<_>| !choices.is_empty())
     }
 
-    fn listed(self, values: &[Tree]) -> Vec<Choice> {
+    fn listed(self, values: &[Tree]) -> Vec<AllowedValue> {
         let titles = self.node.member("enumNames").map_or(&[][..], Tree::elements);
         let titles = titles.iter().map(Tree::text).chain(std::iter::repeat(None));
         let choices = values.iter().zip(titles).take(MOST);
@@ -38,13 +38,13 @@ impl Schema<'_> {
     }
 }
 
-fn titled(form: &Tree) -> Option<Choice> {
+fn titled(form: &Tree) -> Option<AllowedValue> {
     choice(form.member("const")?, form.member("title").and_then(Tree::text))
 }
 
-fn choice(value: &Tree, title: Option<&str>) -> Option<Choice> {
+fn choice(value: &Tree, title: Option<&str>) -> Option<AllowedValue> {
     let value = Json::new(value.json()).ok()?;
-    Some(Choice { value, title: title.map(|it| masked_and_cut(it, LONGEST_TEXT)) })
+    Some(AllowedValue { value, title: title.map(|it| masked_and_cut(it, LONGEST_TEXT)) })
 }
 
 /// Nobody chooses from more by hand; what is beyond them is refused by the check of the whole.

@@ -4,20 +4,20 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 use serde_json::Value;
 
-use super::{Document, Schema, unknown};
+use super::{Schema, SchemaDocument, unknown};
 use crate::secrets;
 use crate::talk::arguments::Origins;
 
 /// Puts what the library finds into words.
-pub(super) struct Teller<'a> {
-    document: &'a Document,
+pub(super) struct FaultWords<'a> {
+    document: &'a SchemaDocument,
     value: &'a Value,
     origins: &'a Origins,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> FaultWords<'a> {
     pub(super) const fn new(
-        document: &'a Document,
+        document: &'a SchemaDocument,
         value: &'a Value,
         origins: &'a Origins,
     ) -> Self {

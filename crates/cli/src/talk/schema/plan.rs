@@ -8,12 +8,12 @@ use ridethrough::Json;
 use serde_json::{Map, Value};
 
 /// A schema that can be checked by.
-pub(super) struct Plan {
+pub(super) struct CheckedSchema {
     pub(super) schema: Value,
     pub(super) draft: Draft,
 }
 
-impl Plan {
+impl CheckedSchema {
     /// Looks at a schema, or says why nothing can be checked by it.
     pub(super) fn new(json: &Json) -> Result<Self, String> {
         if json.as_str().len() > LARGEST {

@@ -231,7 +231,7 @@ fn a_secret_at_the_edge_of_a_long_description_is_masked() {
     let said = |longest: usize| format!("{}s3cret-at-the-edge", "x".repeat(longest - 6));
     let schema = json!({"description": said(LONGEST_TEXT), "enum": [said(LONGEST_VALUE)]});
     let schema = Json::from(schema);
-    let document = Document::new(&schema);
+    let document = SchemaDocument::new(&schema);
 
     for shown in [document.schema().description().unwrap(), document.schema().words()] {
         assert!(!shown.contains("s3c"), "{shown}");

@@ -113,13 +113,13 @@ impl Serialize for Tree {
 
 impl<'de> Deserialize<'de> for Tree {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(TreeReader)
     }
 }
 
-struct Reader;
+struct TreeReader;
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for TreeReader {
     type Value = Tree;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -24,7 +24,7 @@ pub(super) fn names(
     origins: &Origins,
     faults: &[String],
 ) -> Unknown {
-    let mut seen = Seen { unknown: Unknown::default(), origins };
+    let mut seen = SeenKeys { unknown: Unknown::default(), origins };
     seen.look(schema, value, ("", ""), 0);
     let is_new = |it: &String| !faults.iter().any(|fault| it.starts_with(fault.as_str()));
     let told = |names: Vec<String>| names.into_iter().filter(is_new).take(MOST);
@@ -34,12 +34,12 @@ pub(super) fn names(
     }
 }
 
-struct Seen<'a> {
+struct SeenKeys<'a> {
     unknown: Unknown,
     origins: &'a Origins,
 }
 
-impl Seen<'_> {
+impl SeenKeys<'_> {
     fn look(
         &mut self,
         schema: Schema<'_>,

@@ -16,7 +16,7 @@ use crate::misuse::Misuse;
 
 /// What is to be done about tasks.
 #[derive(Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum TaskCommand {
     /// Asks a server to stop a task; whether it does, the server decides.
     Cancel(Named),
     /// Lists the tasks of a server, if it can.
@@ -45,15 +45,15 @@ pub(crate) struct Waiting {
     questions: Flags,
 }
 
-pub(in crate::talk) fn play(command: &Command) -> Result<ExitCode> {
+pub(in crate::talk) fn play(command: &TaskCommand) -> Result<ExitCode> {
     match command {
-        Command::Cancel(named) => talk(&named.common, async |talk| named.cancel(talk).await),
-        Command::List(common) => talk(common, list),
-        Command::Result(Waiting { named, questions }) => {
+        TaskCommand::Cancel(named) => talk(&named.common, async |talk| named.cancel(talk).await),
+        TaskCommand::List(common) => talk(common, list),
+        TaskCommand::Result(Waiting { named, questions }) => {
             let work = async |talk: &Talk| named.result(talk).await;
             talk_asked(&named.common, questions, Asking::OnTerminal, work)
         }
-        Command::Status(named) => talk(&named.common, async |talk| named.status(talk).await),
+        TaskCommand::Status(named) => talk(&named.common, async |talk| named.status(talk).await),
     }
 }
 

@@ -22,14 +22,14 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use self::access::PageAccess;
-use self::board::Board;
-pub(super) use self::board::Kind;
+pub(super) use self::board::BoardKind;
+use self::board::PageBoard;
 use super::sight::Sight;
 use crate::misuse::Misuse;
 
 /// A page that is being served. Dropping it ends that.
 pub(super) struct LivePage {
-    board: Arc<Board>,
+    board: Arc<PageBoard>,
     url: String,
     serving: JoinHandle<()>,
 }
@@ -47,7 +47,7 @@ impl LivePage {
         })?;
         let address = listener.local_addr()?;
         let url = format!("http://{address}/{}/", token.reveal());
-        let board = Arc::new(Board::new(server));
+        let board = Arc::new(PageBoard::new(server));
         let access = PageAccess::new(address.port(), token);
         let serving = tokio::spawn(serve::serve(listener, access, board.clone()));
         Ok(Self { board, url, serving })

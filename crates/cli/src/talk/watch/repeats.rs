@@ -24,7 +24,7 @@ struct Run {
 
 /// What is told of an event.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum RepeatTold {
     /// What the event says of itself.
     AsItIs,
     /// Nothing: it was told.
@@ -35,17 +35,17 @@ pub(super) enum Told {
 
 impl Repeats {
     /// Takes note of an event, and says what is told of it.
-    pub(super) fn see(&mut self, at: Moment, event: &Event) -> Told {
+    pub(super) fn see(&mut self, at: Moment, event: &Event) -> RepeatTold {
         let reason = match event {
             Event::ConnectFailed { failure, .. } => failure.to_string(),
             Event::SessionRenewalFailed { reason, .. } => format!("the handshake failed: {reason}"),
             // It ends with the connection that carries it, and cannot be there before that is.
-            Event::ListenerLost { .. } if self.run.is_some() => return Told::Nothing,
+            Event::ListenerLost { .. } if self.run.is_some() => return RepeatTold::Nothing,
             Event::Connected { .. } | Event::SessionReady { .. } => {
                 self.run = None;
-                return Told::AsItIs;
+                return RepeatTold::AsItIs;
             }
-            _ => return Told::AsItIs,
+            _ => return RepeatTold::AsItIs,
         };
         match &mut self.run {
             Some(run) if run.reason == reason => run.again(at),
@@ -53,22 +53,22 @@ impl Repeats {
                 let words = format!("{reason}; it is tried again until it goes well");
                 let next = at + FIRST;
                 *run = Some(Run { reason, began: at, count: 1, next, pause: FIRST });
-                Told::Words(words)
+                RepeatTold::Words(words)
             }
         }
     }
 }
 
 impl Run {
-    fn again(&mut self, at: Moment) -> Told {
+    fn again(&mut self, at: Moment) -> RepeatTold {
         self.count += 1;
         if at < self.next {
-            return Told::Nothing;
+            return RepeatTold::Nothing;
         }
         self.pause = (self.pause * 2).min(LONGEST);
         self.next = at + self.pause;
         let since = wording::time(at.since(self.began));
-        Told::Words(format!("{} still, {} times in {since}", self.reason, self.count))
+        RepeatTold::Words(format!("{} still, {} times in {since}", self.reason, self.count))
     }
 }
 
@@ -89,10 +89,10 @@ mod tests {
             .map(|it| {
                 (it * 100, repeats.see(Moment::millis(it * 100), &failed(Cause::ConnectRefused)))
             })
-            .filter(|(_, told)| *told != Told::Nothing)
+            .filter(|(_, told)| *told != RepeatTold::Nothing)
             .collect();
 
-        let words = |text: &str| Told::Words(text.to_owned());
+        let words = |text: &str| RepeatTold::Words(text.to_owned());
         assert_eq!(
             told,
             [
@@ -114,8 +114,8 @@ mod tests {
         let back = repeats.see(at, &Event::Connected { outage: Duration::from_secs(1) });
         let again = repeats.see(at, &failed(Cause::NameUnknown));
 
-        assert!(matches!(other, Told::Words(_)) && matches!(again, Told::Words(_)));
-        assert_eq!((stream, back), (Told::Nothing, Told::AsItIs));
+        assert!(matches!(other, RepeatTold::Words(_)) && matches!(again, RepeatTold::Words(_)));
+        assert_eq!((stream, back), (RepeatTold::Nothing, RepeatTold::AsItIs));
     }
 
     fn failed(cause: Cause) -> Event {

@@ -7,7 +7,7 @@ use ridethrough::machine::breaker::BreakerState;
 use ridethrough::model::Notification;
 use serde::Serialize;
 
-use super::page::Kind;
+use super::page::BoardKind;
 use crate::in_flags;
 use crate::secrets;
 use crate::talk::{safe, told_event};
@@ -127,12 +127,12 @@ impl Sight {
     }
 
     /// What it is.
-    pub(super) const fn kind(&self) -> Kind {
+    pub(super) const fn kind(&self) -> BoardKind {
         match self.what {
-            What::Event { .. } => Kind::Event,
-            What::Missed { .. } => Kind::Missed,
-            What::Notification { .. } => Kind::Notification,
-            What::Status(_) => Kind::Status,
+            What::Event { .. } => BoardKind::Event,
+            What::Missed { .. } => BoardKind::Missed,
+            What::Notification { .. } => BoardKind::Notification,
+            What::Status(_) => BoardKind::Status,
         }
     }
 

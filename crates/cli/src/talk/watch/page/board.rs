@@ -10,30 +10,30 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 /// What is known now.
-pub(super) struct Board {
-    state: Mutex<State>,
+pub(super) struct PageBoard {
+    state: Mutex<BoardState>,
     /// The number of the newest.
     newest: watch::Sender<u64>,
 }
 
 #[derive(Clone)]
-pub(super) struct State {
+pub(super) struct BoardState {
     /// The address of the server, or its program.
     pub(super) server: String,
     /// What the server calls itself.
     pub(super) name: Option<String>,
     /// The status that was told last.
-    pub(super) status: Option<Kept>,
+    pub(super) status: Option<BoardLine>,
     /// The newest last.
-    pub(super) kept: VecDeque<Kept>,
+    pub(super) kept: VecDeque<BoardLine>,
 }
 
 /// One thing that was seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Kept {
+pub(super) struct BoardLine {
     /// They count from one.
     pub(super) number: u64,
-    pub(super) kind: Kind,
+    pub(super) kind: BoardKind,
     /// How long after the start.
     pub(super) at: String,
     pub(super) words: String,
@@ -42,14 +42,14 @@ pub(super) struct Kept {
 /// What was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(in crate::talk::watch) enum Kind {
+pub(in crate::talk::watch) enum BoardKind {
     Event,
     Missed,
     Notification,
     Status,
 }
 
-impl Kind {
+impl BoardKind {
     /// In one word.
     pub(super) const fn word(self) -> &'static str {
         match self {
@@ -61,10 +61,10 @@ impl Kind {
     }
 }
 
-impl Board {
+impl PageBoard {
     pub(super) fn new(server: &str) -> Self {
         let server = server.to_owned();
-        let state = State { server, name: None, status: None, kept: VecDeque::new() };
+        let state = BoardState { server, name: None, status: None, kept: VecDeque::new() };
         Self { state: Mutex::new(state), newest: watch::Sender::new(0) }
     }
 
@@ -72,11 +72,11 @@ impl Board {
         self.lock().name = Some(shortened(name));
     }
 
-    pub(super) fn add(&self, kind: Kind, at: &str, words: &str) {
+    pub(super) fn add(&self, kind: BoardKind, at: &str, words: &str) {
         let mut state = self.lock();
         let number = *self.newest.borrow() + 1;
-        let kept = Kept { number, kind, at: at.trim().to_owned(), words: shortened(words) };
-        if kind == Kind::Status {
+        let kept = BoardLine { number, kind, at: at.trim().to_owned(), words: shortened(words) };
+        if kind == BoardKind::Status {
             state.status = Some(kept.clone());
         }
         if state.kept.len() == MOST_KEPT {
@@ -88,12 +88,12 @@ impl Board {
     }
 
     /// Everything, as it is now.
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> BoardState {
         self.lock().clone()
     }
 
     /// What came after this number, the oldest first: as many as are passed on at once.
-    pub(super) fn after(&self, number: u64) -> Vec<Kept> {
+    pub(super) fn after(&self, number: u64) -> Vec<BoardLine> {
         let state = self.lock();
         state.kept.iter().filter(|it| it.number > number).take(MOST_AT_ONCE).cloned().collect()
     }
@@ -103,7 +103,7 @@ impl Board {
         self.newest.subscribe()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, BoardState> {
         // Nothing is half added.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -127,10 +127,10 @@ mod tests {
 
     #[test]
     fn only_so_many_are_kept_and_each_is_short() {
-        let board = Board::new("server");
+        let board = PageBoard::new("server");
 
         for _ in 0..3 * MOST_KEPT {
-            board.add(Kind::Event, "1 s", &"x".repeat(10 * MOST_WORDS));
+            board.add(BoardKind::Event, "1 s", &"x".repeat(10 * MOST_WORDS));
         }
 
         let state = board.state();
@@ -142,9 +142,9 @@ mod tests {
 
     #[test]
     fn a_reader_gets_what_came_after_what_it_has_seen() {
-        let board = Board::new("server");
+        let board = PageBoard::new("server");
         for words in ["one", "two", "three"] {
-            board.add(Kind::Event, "1 s", words);
+            board.add(BoardKind::Event, "1 s", words);
         }
 
         let words: Vec<_> = board.after(1).into_iter().map(|it| it.words).collect();

@@ -3,9 +3,9 @@
 
 use ridethrough_lab::page::{self, Life, Markup, Sign};
 
-use super::board::{Kept, Kind, MOST_KEPT, State};
+use super::board::{BoardKind, BoardLine, BoardState, MOST_KEPT};
 
-pub(super) fn page(state: &State) -> String {
+pub(super) fn page(state: &BoardState) -> String {
     let name = state.name.as_deref().unwrap_or(&state.server);
     let title = format!("watching {name}");
     page::document(&title, Life::Live { script: "live.js" }, |page| {
@@ -20,7 +20,7 @@ pub(super) fn page(state: &State) -> String {
     })
 }
 
-fn status(page: &mut Markup, status: Option<&Kept>) {
+fn status(page: &mut Markup, status: Option<&BoardLine>) {
     page.element("div", &[("class", &"totals")], |page| {
         page.element("p", &[("class", &"who")], |page| {
             page.words("b", &[("id", &"status")], status.map_or(WAITING, |it| &it.words));
@@ -37,7 +37,7 @@ fn status(page: &mut Markup, status: Option<&Kept>) {
 }
 
 /// The newest first, because that is what people look for.
-fn lines(page: &mut Markup, state: &State) {
+fn lines(page: &mut Markup, state: &BoardState) {
     let newest = state.kept.back().map_or(0, |it| it.number);
     page.words("h2", &[], "What was seen");
     page.element("div", &[("class", &"totals")], |page| {
@@ -54,10 +54,10 @@ fn lines(page: &mut Markup, state: &State) {
 }
 
 /// The script makes lines of the same shape.
-fn line(page: &mut Markup, kept: &Kept) {
+fn line(page: &mut Markup, kept: &BoardLine) {
     let class = match kept.kind {
-        Kind::Missed => "seen missed event",
-        Kind::Event | Kind::Notification | Kind::Status => "seen",
+        BoardKind::Missed => "seen missed event",
+        BoardKind::Event | BoardKind::Notification | BoardKind::Status => "seen",
     };
     page.element("li", &[("class", &class)], |page| {
         page.words("b", &[], &kept.at).text(" ");

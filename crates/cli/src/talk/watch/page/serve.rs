@@ -21,13 +21,13 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::access::{Asked, Closed, PageAccess};
-use super::board::{Board, Kept};
+use super::board::{BoardLine, PageBoard};
 use super::draw;
 
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// Serves until it is dropped.
-pub(super) async fn serve(listener: TcpListener, access: PageAccess, board: Arc<Board>) {
+pub(super) async fn serve(listener: TcpListener, access: PageAccess, board: Arc<PageBoard>) {
     let server =
         Arc::new(PageServer { access, board, streams: Arc::new(Semaphore::new(MOST_STREAMS)) });
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
@@ -64,7 +64,7 @@ async fn answer(connection: TcpStream, server: Arc<PageServer>, place: OwnedSema
 
 struct PageServer {
     access: PageAccess,
-    board: Arc<Board>,
+    board: Arc<PageBoard>,
     /// Places for pages that follow. They are fewer than connections, so that a page can always be read.
     streams: Arc<Semaphore>,
 }
@@ -90,7 +90,7 @@ impl PageServer {
 
     fn follow(&self, after: u64, place: OwnedSemaphorePermit) -> Answer {
         let board = self.board.clone();
-        let reader = Reader { newest: board.newest(), board, after, _place: place };
+        let reader = PageFollower { newest: board.newest(), board, after, _place: place };
         let events = stream::unfold(reader, |mut reader| async move {
             let piece = reader.next().await;
             Some((Ok(Frame::data(piece)), reader))
@@ -100,15 +100,15 @@ impl PageServer {
 }
 
 /// A page that follows.
-struct Reader {
-    board: Arc<Board>,
+struct PageFollower {
+    board: Arc<PageBoard>,
     newest: watch::Receiver<u64>,
     /// The last that it has.
     after: u64,
     _place: OwnedSemaphorePermit,
 }
 
-impl Reader {
+impl PageFollower {
     /// What came meanwhile, or a sign of life.
     async fn next(&mut self) -> Bytes {
         loop {
@@ -128,7 +128,7 @@ impl Reader {
 }
 
 /// A line as an event; JSON has no line ends.
-fn event(kept: &Kept) -> String {
+fn event(kept: &BoardLine) -> String {
     let json = serde_json::to_string(kept).expect("strings and numbers are JSON");
     format!("id: {}\ndata: {json}\n\n", kept.number)
 }

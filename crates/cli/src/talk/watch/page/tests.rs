@@ -13,8 +13,8 @@ use super::*;
 async fn what_was_seen_is_on_the_page_and_is_no_markup_there() {
     let page = page().await;
     page.name("<b>evil</b> & \"co\"");
-    page.board.add(Kind::Notification, "1 s", "server tells <script>alert(1)</script>");
-    page.board.add(Kind::Status, "2 s", "status: connected");
+    page.board.add(BoardKind::Notification, "1 s", "server tells <script>alert(1)</script>");
+    page.board.add(BoardKind::Status, "2 s", "status: connected");
 
     let read = ask(&page, "", "").await;
 
@@ -39,11 +39,11 @@ async fn without_scripts_the_page_is_loaded_anew() {
 #[tokio::test]
 async fn what_happens_later_comes_to_whoever_follows() {
     let page = page().await;
-    page.board.add(Kind::Event, "1 s", "old");
+    page.board.add(BoardKind::Event, "1 s", "old");
     let mut follower = follow(&page, 1).await;
     read_until(&mut follower, "\r\n\r\n").await;
 
-    page.board.add(Kind::Event, "2 s", "line\nend");
+    page.board.add(BoardKind::Event, "2 s", "line\nend");
 
     let read = read_until(&mut follower, "\n\n").await;
     let event = r#"{"number":2,"kind":"event","at":"2 s","words":"line\nend"}"#;
@@ -54,7 +54,7 @@ async fn what_happens_later_comes_to_whoever_follows() {
 #[tokio::test]
 async fn who_calls_it_by_another_name_or_from_another_page_gets_nothing() {
     let page = page().await;
-    page.board.add(Kind::Event, "1 s", "only for the owner");
+    page.board.add(BoardKind::Event, "1 s", "only for the owner");
 
     let rebound = raw(&page, "GET PATH HTTP/1.1\r\nhost: attacker.example\r\n\r\n").await;
     let foreign = ask(&page, "", "origin: https://attacker.example\r\n").await;
@@ -86,7 +86,7 @@ async fn only_so_many_pages_follow_and_one_that_leaves_makes_room() {
     // A reader that left is noticed when something is written to it.
     let again = async {
         loop {
-            page.board.add(Kind::Event, "1 s", "x");
+            page.board.add(BoardKind::Event, "1 s", "x");
             let mut follower = follow(&page, 0).await;
             if read_until(&mut follower, "\r\n\r\n").await.starts_with("HTTP/1.1 200 ") {
                 return;
