@@ -337,6 +337,6 @@ pub(super) fn stop(kind: Kind, reason: Reason) -> Step {
 /// Row 18: how long the answer may take to come on another stream.
 const ANSWER_ELSEWHERE: Duration = Duration::from_secs(10);
 /// Row 23: how many times more scope is asked for.
-pub(crate) const MOST_STEP_UPS: u32 = 3;
+pub(crate) const MOST_STEP_UPS: u32 = 2;
 /// Row 24: how many redirects are followed.
 const MOST_REDIRECTS: u32 = 5;

@@ -204,11 +204,11 @@ fn an_error_that_names_the_call_is_its_answer_if_better_credentials_cannot_be_ha
 }
 
 #[test]
-fn a_403_for_scope_is_stepped_up_at_most_three_times() {
+fn a_403_for_scope_is_stepped_up_at_most_twice() {
     let mut rig = Rig::connected();
     let id = rig.call("deploy");
 
-    for _ in 0..3 {
+    for _ in 0..2 {
         let post = rig.post();
         rig.answer_with(&post, scope_head(), "");
         rig.bring_credentials(Ok(()));
@@ -217,16 +217,16 @@ fn a_403_for_scope_is_stepped_up_at_most_three_times() {
     rig.answer_with(&post, scope_head(), "");
 
     assert_eq!(rig.kind(id), Kind::Unauthorized);
-    assert_eq!(rig.credentials_asked, 3);
+    assert_eq!(rig.credentials_asked, 2);
 }
 
 #[test]
-fn a_handshake_is_stepped_up_at_most_three_times_too() {
+fn a_handshake_is_stepped_up_at_most_twice_too() {
     let mut rig = Rig::new();
     rig.plays_handshake = false;
     let id = rig.call("deploy");
 
-    for _ in 0..3 {
+    for _ in 0..2 {
         let initialize = rig.post();
         rig.answer_with(&initialize, scope_head(), "");
         rig.bring_credentials(Ok(()));
@@ -235,7 +235,7 @@ fn a_handshake_is_stepped_up_at_most_three_times_too() {
     rig.answer_with(&initialize, scope_head(), "");
 
     assert_eq!(rig.kind(id), Kind::Unauthorized);
-    assert_eq!(rig.credentials_asked, 3);
+    assert_eq!(rig.credentials_asked, 2);
 }
 
 #[test]
