@@ -272,7 +272,7 @@ impl Exchange {
         Step::RenewCredentials { then, challenge }
     }
 
-    /// Row 23: asks for more scope, at most three times.
+    /// Row 23: asks for more scope, at most twice.
     fn needs_scope(&mut self, challenge: Challenge) -> Step {
         self.counters.note(Delivery::Refused);
         if self.counters.step_ups >= MOST_STEP_UPS {
