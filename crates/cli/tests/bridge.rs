@@ -403,7 +403,7 @@ async fn what_cannot_work_is_wrong_usage_in_three_parts_and_nothing_is_sent() {
             vec![&*rig.url, "--header", "X-Key: s3cret${UNSET_VARIABLE}"],
             "`UNSET_VARIABLE` is not set",
         ),
-        (vec![&*rig.url, "--header", "Authorization: Basic s3cret"], "must be `Bearer TOKEN`"),
+        (vec![&*rig.url, "--header", "Authorization: Basic s3cret\u{7}"], "holds no token"),
         (vec![&*rig.url, "--bearer-env", "UNSET_VARIABLE"], "is not set"),
     ] {
         let output = rig.run(&args).await;

@@ -3,6 +3,7 @@
 //! A token never prints itself, is wiped from memory when it is dropped, and is sent to the client's own
 //! endpoint only. The hook is asked once for all calls whose token was refused.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -66,9 +67,11 @@ pub struct Refused<'a> {
     pub challenge: Option<&'a Challenge>,
 }
 
-/// A bearer token.
+/// A token as it is sent in the `Authorization` header: a bearer token, or credentials of another scheme.
 #[derive(Clone)]
 pub struct Token {
+    /// The scheme and the space behind it; empty if there is none.
+    prefix: Cow<'static, str>,
     secret: Arc<SecretString>,
 }
 
@@ -81,7 +84,22 @@ impl Token {
         if !is_token {
             return Err(NotAToken);
         }
-        Ok(Self { secret: Arc::new(token) })
+        Ok(Self { prefix: Cow::Borrowed("Bearer "), secret: Arc::new(token) })
+    }
+
+    /// Creates a token from the whole value of the `Authorization` header, in any scheme: `Basic dXNlcg==`,
+    /// `ApiKey abc`, or a value without a scheme. Fails if a header cannot carry it.
+    pub fn authorization(value: &str) -> Result<Self, NotAToken> {
+        let (scheme, secret) = value.trim().split_once(' ').unwrap_or(("", value.trim()));
+        let secret = secret.trim();
+        let is_visible = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
+        // The usual schemes, with nothing behind them.
+        let is_scheme = ["basic", "bearer"].iter().any(|it| secret.eq_ignore_ascii_case(it));
+        if secret.is_empty() || is_scheme || !value.trim().bytes().all(is_visible) {
+            return Err(NotAToken);
+        }
+        let prefix = if scheme.is_empty() { String::new() } else { format!("{scheme} ") };
+        Ok(Self { prefix: prefix.into(), secret: Arc::new(secret.to_owned().into()) })
     }
 
     /// Whether both tokens are equal.
@@ -97,7 +115,8 @@ impl Token {
     /// Returns the value of the `Authorization` header, marked so that lower layers do not print it.
     pub fn header(&self) -> Option<HeaderValue> {
         let mut value =
-            HeaderValue::try_from(format!("Bearer {}", self.secret.expose_secret())).ok()?;
+            HeaderValue::try_from(format!("{}{}", self.prefix, self.secret.expose_secret()))
+                .ok()?;
         value.set_sensitive(true);
         Some(value)
     }
@@ -119,9 +138,16 @@ pub struct NotAToken;
 pub struct StaticBearer(Token);
 
 impl StaticBearer {
-    /// Creates credentials from one token.
+    /// Creates credentials from one bearer token.
     pub fn new(token: impl Into<String>) -> Result<Self, NotAToken> {
         Token::bearer(token).map(Self)
+    }
+}
+
+impl From<Token> for StaticBearer {
+    /// Uses this token, of whichever scheme.
+    fn from(token: Token) -> Self {
+        Self(token)
     }
 }
 
@@ -187,6 +213,20 @@ mod tests {
 
         assert!(!format!("{token:?} {header:?}").contains("s3cret"));
         assert_eq!(header.to_str().unwrap(), "Bearer s3cret");
+    }
+
+    #[test]
+    fn any_scheme_can_be_sent() {
+        for value in
+            ["Basic dXNlcjpwYXNz", "ApiKey abc", "sk-abc", "bearer t", "Digest a=\"b c\", d=e"]
+        {
+            let token = Token::authorization(value).unwrap();
+
+            assert_eq!(token.header().unwrap().to_str().unwrap(), value);
+        }
+        for value in ["", " ", "Bearer ", "a\nb", "ü"] {
+            assert_eq!(Token::authorization(value).unwrap_err(), NotAToken, "{value:?}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::{StaticBearer, Token};
 use ridethrough::error::Kind;
 use ridethrough::transport::Endpoint;
 use ridethrough::{Client, Error, RetryPolicy};
@@ -78,9 +78,9 @@ async fn shake_hands(address: &RemoteServer) -> ServerAnswer {
 
 fn client(address: &RemoteServer) -> Result<Client, String> {
     let shown = address.headers.iter().map(|(name, it)| (name.as_str(), it.expose_secret()));
-    let token = address.bearer.iter().map(|it| ("authorization", it.expose_secret()));
+    let token = address.authorization.iter().map(|it| ("authorization", it.expose_secret()));
     secrets::keep(address.url.expose_secret(), &shown.chain(token).collect::<Vec<_>>());
-    let is_bare = address.headers.is_empty() && address.bearer.is_none();
+    let is_bare = address.headers.is_empty() && address.authorization.is_none();
     let endpoint = Endpoint::parse(address.url.expose_secret());
     if !is_bare && endpoint.is_ok_and(|it| !target::is_safe_from_listeners(&it)) {
         return Err("a token or a header would go there in the clear".to_owned());
@@ -90,9 +90,10 @@ fn client(address: &RemoteServer) -> Result<Client, String> {
     for (name, value) in &address.headers {
         builder = builder.header(name, value.expose_secret());
     }
-    if let Some(token) = &address.bearer {
-        let token = StaticBearer::new(token.expose_secret()).map_err(|error| error.to_string())?;
-        builder = builder.credentials(token);
+    if let Some(token) = &address.authorization {
+        let token =
+            Token::authorization(token.expose_secret()).map_err(|error| error.to_string())?;
+        builder = builder.credentials(StaticBearer::from(token));
     }
     builder.build().map_err(|error| error.to_string().replace('\n', " "))
 }

@@ -49,11 +49,6 @@ pub(super) fn rewritten(
 fn objection(remote: &Remote, original: &str, path: &Path) -> Option<&'static str> {
     let url = remote.url.expose_secret();
     let is_taken = |key: &str| ["args", "command", "env"].contains(&key);
-    let is_basic = |(name, value): (&String, &str)| {
-        let is_bearer = value.get(..7).is_some_and(|it| it.eq_ignore_ascii_case("bearer "));
-        name.eq_ignore_ascii_case("authorization") && !is_bearer && !value.contains('$')
-    };
-    let mut headers = remote.headers.iter().map(|(name, it)| (name, it.expose_secret()));
     if path.extension().is_some_and(|it| it == "toml") {
         return Some("a TOML file is not written for that");
     }
@@ -62,9 +57,6 @@ fn objection(remote: &Remote, original: &str, path: &Path) -> Option<&'static st
     }
     if remote.rest.iter().any(|(key, _)| is_taken(key)) {
         return Some("it has an `env` of its own");
-    }
-    if headers.any(is_basic) {
-        return Some("its `Authorization` is not a bearer token, and no other is spoken yet");
     }
     match Endpoint::parse(url) {
         _ if url.contains('$') => None,
@@ -174,10 +166,6 @@ mod tests {
         for (server, words) in [
             ("{\"url\":\"https://a.example/mcp\" /* mine */}", "comments"),
             (r#"{"url":"http://a.example/mcp"}"#, "plain http"),
-            (
-                r#"{"url":"https://a.example/","headers":{"Authorization":"Basic s3cret"}}"#,
-                "bearer",
-            ),
             (r#"{"url":"https://a.example/","env":{"A":"b"}}"#, "`env`"),
         ] {
             let document = document(server);

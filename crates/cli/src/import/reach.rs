@@ -34,8 +34,8 @@ pub(crate) struct Program {
 pub(crate) struct RemoteServer {
     /// Paths and queries too hold keys.
     pub(crate) url: SecretString,
-    /// What stands after `Authorization: Bearer`.
-    pub(crate) bearer: Option<SecretString>,
+    /// The value of `Authorization`: a scheme and its credentials.
+    pub(crate) authorization: Option<SecretString>,
     /// All headers but `Authorization`.
     pub(crate) headers: Vec<(String, SecretString)>,
 }
@@ -55,10 +55,11 @@ impl Reached {
                     && open(&one.env) == open(&two.env)
             }
             (Self::Remote(one), Self::Remote(two)) => {
-                let bearer =
-                    |it: &RemoteServer| it.bearer.clone().map(|it| it.expose_secret().to_owned());
+                let authorization = |it: &RemoteServer| {
+                    it.authorization.clone().map(|it| it.expose_secret().to_owned())
+                };
                 one.url.expose_secret() == two.url.expose_secret()
-                    && bearer(one) == bearer(two)
+                    && authorization(one) == authorization(two)
                     && open(&one.headers) == open(&two.headers)
             }
             _ => false,
@@ -140,7 +141,7 @@ fn address(
         address.add(name, read("env_http_headers", variable)?)?;
     }
     if let Some(variable) = &remote.bearer_env {
-        address.bearer = Some(read("bearer_token_env_var", variable)?);
+        address.authorization = Some(bearer(&read("bearer_token_env_var", variable)?));
     }
     Ok(address)
 }
@@ -169,7 +170,8 @@ fn bridged(
             "--bearer-env" => {
                 let name = arg(value)?.expose_secret().to_owned();
                 let token = environment(&name).ok_or(Unfilled::Unset(name));
-                address.bearer = Some(token.map_err(|it| unfilled(flag.name, &it))?.into());
+                let token = token.map_err(|it| unfilled(flag.name, &it))?;
+                address.authorization = Some(bearer(&token.into()));
             }
             "--header" => address.add_line(arg(value)?.expose_secret(), scope)?,
             "--header-file" => {
@@ -203,7 +205,7 @@ fn translated(
         address.add(name.trim(), value.trim().into())?;
     }
     let token = env.iter().find(|(name, _)| Some(name.as_str()) == token);
-    address.bearer = token.map(|(_, value)| value.clone()).or(address.bearer);
+    address.authorization = token.map(|(_, value)| bearer(value)).or(address.authorization);
     Ok(address)
 }
 
@@ -248,15 +250,14 @@ impl RemoteServer {
             self.headers.push((name.to_owned(), value));
             return Ok(());
         }
-        let (scheme, token) = value.expose_secret().trim().split_once(' ').unwrap_or_default();
-        if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(Unreached(
-                "its `Authorization` is not a bearer token, and no other is spoken yet".to_owned(),
-            ));
-        }
-        self.bearer = Some(token.trim().into());
+        self.authorization = Some(value);
         Ok(())
     }
+}
+
+/// The value of `Authorization` with a bearer token.
+fn bearer(token: &SecretString) -> SecretString {
+    format!("Bearer {}", token.expose_secret().trim()).into()
 }
 
 fn filled(
@@ -313,7 +314,7 @@ mod tests {
         let address = remote(server, Dialect::Shell);
 
         assert_eq!(plain(&address.url), "https://a.example/t0k");
-        assert_eq!(plain(address.bearer.as_ref().unwrap()), "t0k");
+        assert_eq!(plain(address.authorization.as_ref().unwrap()), "Bearer t0k");
         assert_eq!((&*address.headers[0].0, plain(&address.headers[0].1)), ("X-Team", "blue"));
         assert_eq!(address.headers.len(), 1);
         assert!(!format!("{address:?}").contains("t0k"));
@@ -327,7 +328,7 @@ mod tests {
         for dialect in [Dialect::None, Dialect::Shell] {
             let address = remote(server, dialect);
 
-            assert_eq!(plain(address.bearer.as_ref().unwrap()), "own");
+            assert_eq!(plain(address.authorization.as_ref().unwrap()), "Bearer own");
             assert_eq!(plain(&address.headers[0].1), "t0k");
         }
     }
@@ -349,7 +350,7 @@ mod tests {
 
         let address = remote(server, Dialect::None);
 
-        assert_eq!(plain(address.bearer.as_ref().unwrap()), "t0k");
+        assert_eq!(plain(address.authorization.as_ref().unwrap()), "Bearer t0k");
         assert_eq!(plain(&address.headers[0].1), "t0k");
     }
 
@@ -364,12 +365,12 @@ mod tests {
     }
 
     #[test]
-    fn what_we_cannot_speak_is_refused_without_its_value() {
-        let basic = r#"{"url":"https://a.example","headers":{"authorization":"Basic s3cret"}}"#;
+    fn any_scheme_of_authorization_is_passed_on() {
+        let basic = r#"{"url":"https://a.example","headers":{"authorization":"Basic ${TOKEN}"}}"#;
 
-        let error = reached(basic, Dialect::Shell).unwrap_err();
+        let Ok(Reached::Remote(address)) = reached(basic, Dialect::Shell) else { panic!() };
 
-        assert!(error.to_string().contains("bearer") && !error.to_string().contains("s3cret"));
+        assert_eq!(plain(address.authorization.as_ref().unwrap()), "Basic t0k");
     }
 
     #[test]

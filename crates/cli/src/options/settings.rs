@@ -200,12 +200,13 @@ impl Settings {
             builder = builder.header(name, value.expose_secret());
         }
         let source = self.credentials.as_ref().map(|bearer| &bearer.source);
-        Ok(match (source, &address.bearer) {
+        Ok(match (source, &address.authorization) {
             (Some(SettingSource::Environment(bearer)), _) => builder.credentials(bearer.clone()),
             (Some(SettingSource::Header(bearer)), _) => builder.credentials(bearer.clone()),
             (None, Some(token)) => {
-                let token = StaticBearer::new(token.expose_secret());
-                builder.credentials(token.map_err(|error| wrong(&error.to_string()))?)
+                let token = Token::authorization(token.expose_secret());
+                let token = token.map_err(|error| wrong(&error.to_string()))?;
+                builder.credentials(StaticBearer::from(token))
             }
             (None, None) => builder,
         })
@@ -242,7 +243,7 @@ impl Settings {
         let mut shown = self.shown_to_server();
         let headers = address.headers.iter();
         shown.extend(headers.map(|(name, it)| (name.as_str(), it.expose_secret())));
-        shown.extend(address.bearer.iter().map(|it| ("authorization", it.expose_secret())));
+        shown.extend(address.authorization.iter().map(|it| ("authorization", it.expose_secret())));
         shown
     }
 
@@ -276,17 +277,15 @@ pub(super) fn word(value: impl ValueEnum) -> String {
     value.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
 }
 
-/// The token in `Authorization: Bearer TOKEN`.
+/// The token in `Authorization: Bearer TOKEN`, or the credentials of another scheme.
 fn given(value: &str) -> Result<Bearer, String> {
-    let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let (_, token) = token.ok_or(
-        "header `Authorization` must be `Bearer TOKEN`: no other scheme is spoken yet, because a token is \
-         renewed and kept out of every log",
-    )?;
-    let source = StaticBearer::new(token.trim())
-        .map(SettingSource::Header)
-        .map_err(|error| format!("header `Authorization`: {error}"))?;
-    Ok(Bearer { token: token.trim().into(), source })
+    let token = Token::authorization(value).map_err(|_| {
+        "header `Authorization` holds no token: write `Authorization: Bearer TOKEN`, or another scheme and \
+         its credentials; a variable in it may be empty"
+            .to_owned()
+    })?;
+    let secret = value.trim().split_once(' ').map_or(value, |(_, secret)| secret);
+    Ok(Bearer { token: secret.trim().into(), source: SettingSource::Header(token.into()) })
 }
 
 /// The token in a variable, which must be there before anything is sent.
@@ -357,8 +356,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bearer_token_is_refused_without_being_repeated() {
-        for value in ["Basic s3cret", "s3cret", "Bearer s3 cret"] {
+    fn what_is_no_token_is_refused_without_being_repeated() {
+        for value in ["Bearer", "Bearer ", "Basic s3\u{7}cret", "Bearer s3crét"] {
             let headers = vec![format!("authorization: {value}")];
             let said = Layer { headers, ..Layer::default() };
 

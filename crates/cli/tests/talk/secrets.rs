@@ -194,7 +194,7 @@ async fn settings_that_cannot_be_used_are_told_without_their_values() {
     for words in [
         &["--header", "s3cret"][..],
         &["--header", "X-Key: s3cret ${MISSING}"],
-        &["--header", "Authorization: Basic s3cret"],
+        &["--header", "Authorization: Basic s3cret\u{7}"],
         &["--header", "Authorization: Bearer s3cret", "--bearer-env", "TOKEN"],
         &["--header", "X-Key: s3cret\u{7}"],
         &["--bearer-env", "ghp_s3cret"],
