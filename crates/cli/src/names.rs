@@ -1,15 +1,15 @@
 //! What a person may type where a command wants a server: a URL, or a name from a config file of an
 //! MCP host, such as `github` or `cursor:github`.
 //!
-//! Whoever uses a name trusts the file that it stands in: a project's file may name any server, any
-//! variable and any program. So the commands say which file a name came from.
+//! A file of a project may name any server, any variable and any program. Until the user has approved it,
+//! its names stand for URLs and nothing else; and the commands say which file a name came from.
 
 use std::env;
 use std::path::PathBuf;
 
 use crate::import::{Host, Reached, RemoteServer, Server, Servers, safe};
 use crate::misuse::Misuse;
-use crate::{near, program};
+use crate::{near, next_step, program};
 
 /// The server that a word means. Whatever may be a secret prints as nothing.
 #[derive(Debug)]
@@ -63,11 +63,13 @@ fn resolve_among(word: &str, servers: &Servers) -> Result<Resolved, Misuse> {
         what: format!("the server `{}` cannot be reached by its name: {why}", safe(name)),
         tried: format!("its entry in {} was read", safe(&first.path().to_string_lossy())),
         hint: if first.is_answered_for() {
-            "set what is missing, or type the URL of the server"
+            "set what is missing, or type the URL of the server".to_owned()
         } else {
-            "`ridethrough trust` shows what the file says before it approves anything"
-        }
-        .to_owned(),
+            let file = next_step::quoted(&safe(&first.path().to_string_lossy()));
+            format!(
+                "`ridethrough trust {file}` shows what the file says before it approves anything"
+            )
+        },
     })?;
     let is_same = |it: &Server<'_>| it.reach().is_ok_and(|it| it.is_same(&reached));
     if !found.iter().all(is_same) {

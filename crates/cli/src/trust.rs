@@ -1,4 +1,4 @@
-//! `ridethrough trust`: approves the `ridethrough.toml` of a project, as it is.
+//! `ridethrough trust`: approves a file of a project that names servers, as it is.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(crate) fn play(args: &TrustArgs) -> Result<ExitCode> {
         }
         .into());
     };
-    let said = found.contents().map_err(|why| Misuse {
+    let said = found.contents(&path).map_err(|why| Misuse {
         what: format!("`{shown}` cannot be approved: {why}"),
         tried: "it was read; nothing was approved".to_owned(),
         hint: "mend the file: its keys are the names of the flags, see `ridethrough call --help`"
@@ -74,7 +74,7 @@ fn is_agreed(shown: &str) -> Result<bool> {
         return Err(Misuse {
             what: format!("`{shown}` is not approved: there is no terminal to ask on"),
             tried: "it was read and shown; nothing was approved".to_owned(),
-            hint: "`ridethrough trust --yes` approves it without asking".to_owned(),
+            hint: "`--yes` approves it without asking".to_owned(),
         }
         .into());
     }
@@ -91,6 +91,8 @@ const AFTER: &str = "\
 A `ridethrough.toml` in the working directory may have come with a repository. Commands take the names of
 servers from it and nothing else, until it is approved: what it sets could send variables of your
 environment to any server, or let a tool run twice. `ridethrough bridge` never reads it, approved or not.
+It is the same with a project's files of other programs (`.mcp.json`, `.cursor/mcp.json`, `.vscode/mcp.json`):
+until `ridethrough trust FILE` approves one, its names stand for URLs, without headers, variables and programs.
 
 An approval is for this path and these bytes. It is kept in `approved.json` below
 `$XDG_STATE_HOME/ridethrough` (`~/.local/state/ridethrough`).";

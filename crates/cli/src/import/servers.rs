@@ -56,8 +56,8 @@ impl Servers {
     }
 
     /// Those of this name, perhaps of one host only. A host that has it in several files sees the one
-    /// of the project, and so do we; one that is switched off counts only if no other is there. A project's
-    /// `ridethrough.toml` that was not approved hides nothing.
+    /// of the project, and so do we; one that is switched off counts only if no other is there. A file of a
+    /// project that was not approved hides nothing.
     pub(crate) fn named(&self, name: &str, host: Option<Host>) -> Vec<Server<'_>> {
         let all = self.all().filter(|it| it.entry.name == name);
         let all = all.filter(|it| host.is_none_or(|host| it.host() == host));
@@ -114,15 +114,15 @@ impl Server<'_> {
         self.file.place.path.clone()
     }
 
-    /// How it is reached, with the variables of this process. Of a project's `ridethrough.toml` that was not
-    /// approved only a URL counts: everything else could send a secret, or start a program.
+    /// How it is reached, with the variables of this process. Of a project's file that was not approved only a
+    /// URL counts: everything else could send a secret, or start a program.
     pub(crate) fn reach(&self) -> Result<Reached, Unreached> {
         if self.is_answered_for() {
             return self.file.reach(self.entry, self.folders, Trust::Full);
         }
         match self.file.reach(self.entry, self.folders, Trust::None) {
             Ok(Reached::Remote(address))
-                if address.headers.is_empty() && address.bearer.is_none() =>
+                if address.headers.is_empty() && address.authorization.is_none() =>
             {
                 Ok(Reached::Remote(address))
             }
@@ -131,16 +131,16 @@ impl Server<'_> {
         }
     }
 
-    /// Whether the user answers for the file, without which little of it counts: it is the user's own, of another program, or was approved.
+    /// Whether the user answers for the file: it is the user's own, or was approved. A file of a project may
+    /// have come with it from anywhere, for whichever program it was written.
     pub(crate) fn is_answered_for(&self) -> bool {
         let File { place, document, .. } = self.file;
-        place.host != Host::Ridethrough
-            || place.scope == ConfigScope::User
+        place.scope != ConfigScope::Project
             || Approvals::read().has(&place.path, document.text.as_bytes())
     }
 }
 
 const UNAPPROVED: &str =
-    "its file has more than a URL for it, and is not approved: `ridethrough trust` does that";
+    "its file lies in a project, has more than a URL for it, and is not approved";
 const UNAPPROVED_PROGRAM: &str =
-    "it is a program, and its file is not approved: `ridethrough trust` does that";
+    "it is a program, and its file lies in a project and is not approved";

@@ -65,13 +65,15 @@ fn the_same_server_in_two_files_is_one() {
 }
 
 #[test]
-fn a_host_has_its_project_before_its_user_and_so_have_we() {
+fn a_projects_file_that_is_not_approved_hides_no_server_of_the_users() {
     let home = Home::new("scopes");
     let server = |host: &str| format!(r#"{{"mcpServers":{{"it":{{"url":"https://{host}/"}}}}}}"#);
     home.write(".cursor/mcp.json", &server("user.example"));
     home.write("work/.cursor/mcp.json", &server("project.example"));
 
-    assert_eq!(url(&resolve_among("it", &home.servers()).unwrap()), "https://project.example/");
+    let error = resolve_among("it", &home.servers()).unwrap_err().to_string();
+
+    assert!(error.contains("there are several servers `it`"), "{error}");
 }
 
 #[test]
@@ -104,7 +106,7 @@ fn an_unknown_name_is_told_with_those_that_are_known_and_files_that_are_broken()
 #[test]
 fn a_variable_that_is_not_set_is_named() {
     let home = Home::new("unset");
-    home.write("work/.mcp.json", r#"{"mcpServers":{"it":{"url":"${RIDETHROUGH_NOT_SET}"}}}"#);
+    home.write(".claude.json", r#"{"mcpServers":{"it":{"url":"${RIDETHROUGH_NOT_SET}"}}}"#);
 
     let error = resolve_among("it", &home.servers()).unwrap_err().to_string();
 

@@ -44,8 +44,16 @@ pub(crate) fn read(path: &Path) -> Option<ProjectFile> {
 impl ProjectFile {
     /// What it says, a line for each thing: names of headers, variables, tools and servers, and what is started.
     /// Values that may be secrets are left out.
-    pub(crate) fn contents(&self) -> Result<Vec<String>, String> {
+    pub(crate) fn contents(&self, path: &Path) -> Result<Vec<String>, String> {
         let text = self.text()?;
+        if path.file_name().is_none_or(|name| name != NAME) {
+            let servers = import::told_servers(path, text);
+            return if servers.is_empty() {
+                Err("it names no server".to_owned())
+            } else {
+                Ok(servers)
+            };
+        }
         let layer = file::parse(text)?;
         let table: Table = text.parse().map_err(|_| "it is not TOML".to_owned())?;
         let mut lines: Vec<_> =
@@ -55,7 +63,7 @@ impl ProjectFile {
         let told = ["bearer-env", "header", "repeatable", "servers"];
         let others = table.iter().filter(|(key, _)| !told.contains(&key.as_str()));
         lines.extend(others.map(|(key, value)| format!("{key} {}", plain(value))));
-        lines.extend(import::told_servers(Path::new(NAME), text));
+        lines.extend(import::told_servers(path, text));
         if lines.is_empty() {
             lines.push("nothing".to_owned());
         }

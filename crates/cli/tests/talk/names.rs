@@ -12,6 +12,7 @@ async fn a_name_reaches_the_server_with_the_headers_and_the_token_of_its_file() 
     let entry =
         json!({"type": "http", "url": format!("{}?key=s3cret-key", rig.url), "headers": headers});
     rig.write(".mcp.json", &json!({"mcpServers": {"it": entry}}).to_string());
+    rig.run(&["trust", ".mcp.json", "--yes"]).await;
 
     let words = ["call", "it", "echo", "msg=hi", "-vvv"];
     let ran = rig.run_with(&words, &[("TOKEN", "s3cret-token")]).await;
@@ -48,6 +49,7 @@ async fn a_name_of_a_program_starts_it_and_needs_no_header() {
     let line = format!("exec {} bridge {}", env!("CARGO_BIN_EXE_ridethrough"), rig.url);
     let entry = json!({"command": "/bin/sh", "args": ["-c", line]});
     rig.write(".mcp.json", &json!({"mcpServers": {"local": entry}}).to_string());
+    rig.run(&["trust", ".mcp.json", "--yes"]).await;
 
     let words = ["call", "local", "echo", "msg=hi", "--header", "X-Team: blue"];
     let ran = rig.run(&words).await;

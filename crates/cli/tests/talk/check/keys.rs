@@ -71,6 +71,7 @@ async fn what_a_server_repeats_of_tokens_and_keys_is_hidden() {
     let url = format!("{}?key=s3cret%2Fkey", rig.url);
     let named = json!({"type": "http", "url": url, "headers": {"X-File": "s3cret-file"}});
     rig.write(".mcp.json", &json!({"mcpServers": {"it": named}}).to_string());
+    rig.run(&["trust", ".mcp.json", "--yes"]).await;
 
     for more in [&["-vvv"][..], &["--json", "-vvv"]] {
         let settings = ["--bearer-env", "TOKEN", "--header", "X-Key: ${KEY}"];

@@ -225,6 +225,7 @@ async fn a_name_is_checked_whether_it_has_a_url_or_is_a_program() {
     let servers = json!({"it": {"type": "http", "url": rig.url},
         "local": {"command": "/bin/sh", "args": ["-c", "touch started"]}});
     rig.write(".mcp.json", &json!({"mcpServers": servers}).to_string());
+    rig.run(&["trust", ".mcp.json", "--yes"]).await;
 
     let named = rig.run(&["check", "it"]).await;
     let local = rig.run(&["check", "local"]).await;
