@@ -79,6 +79,11 @@ impl Link {
         self.credentials.is_missing = true;
     }
 
+    /// The credentials in force, for whoever brings better ones unasked.
+    pub const fn credentials(&self) -> CredentialsId {
+        self.cx.credentials
+    }
+
     /// Whether requests must wait for the hook; it is asked if it was not.
     pub(super) fn must_await_credentials(&mut self, now: Moment) -> bool {
         if self.credentials.is_missing {
