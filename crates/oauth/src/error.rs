@@ -119,6 +119,18 @@ pub enum LoginFailure {
     Token(#[from] TokenError),
 }
 
+impl LoginFailure {
+    /// Whether the person said no, or did nothing.
+    pub(crate) const fn is_of_person(&self) -> bool {
+        matches!(
+            self,
+            Self::Login(_)
+                | Self::NotFinished(_)
+                | Self::Device(DeviceError::AccessDenied | DeviceError::Expired)
+        )
+    }
+}
+
 /// An error with all its causes, on one line.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();

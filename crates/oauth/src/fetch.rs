@@ -101,9 +101,9 @@ impl Fetch {
 async fn distance(server: &HttpUrl) -> HostKind {
     let host = server.host().trim_start_matches('[').trim_end_matches(']');
     let port = server.port().unwrap_or_default();
-    let Ok(addresses) = tokio::net::lookup_host((host, port)).await else {
-        return server.host_kind();
-    };
+    let looked_up = timeout(LOOK_UP, tokio::net::lookup_host((host, port))).await;
+    // Behind a proxy, names may not be known here.
+    let Ok(Ok(addresses)) = looked_up else { return server.host_kind() };
     let farthest = addresses.map(|address| kind_of_ip(address.ip())).min();
     farthest.unwrap_or(HostKind::Public).max(server.host_kind())
 }
@@ -119,4 +119,5 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
 }
 
 const TIME: Duration = Duration::from_secs(10);
+const LOOK_UP: Duration = Duration::from_secs(2);
 const JSON: HeaderValue = HeaderValue::from_static("application/json");

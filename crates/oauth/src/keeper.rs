@@ -40,8 +40,15 @@ pub(crate) struct Keeper {
     memory: Mutex<Memory>,
     /// Counts what has ended, for those who wait for it.
     ended: watch::Sender<u64>,
-    /// One login at a time; holds when the last one succeeded.
-    login: tokio::sync::Mutex<Option<Timestamp>>,
+    /// One login at a time; holds how the last one ended.
+    login: tokio::sync::Mutex<Option<LastLogin>>,
+}
+
+/// How a login ended.
+struct LastLogin {
+    at: Timestamp,
+    /// What the person did not want, or did not finish.
+    refused: Option<String>,
 }
 
 /// Whether a login may be begun.
@@ -69,9 +76,7 @@ impl Keeper {
     pub(crate) async fn log_in(self: &Arc<Self>) -> Result<GrantRecord, LoginFailure> {
         let mut last = self.login.lock().await;
         self.remember_store().await;
-        let record = self.run_login(None, BegunBy::Person).await?;
-        *last = Some(self.context.now());
-        Ok(record)
+        self.run_login(&mut last, None, BegunBy::Person).await
     }
 
     /// Forgets the grant, after a logout.
@@ -109,7 +114,8 @@ impl Keeper {
         let working = self.spawn_work(work);
         match usable {
             Some(token) => Effect::UseToken(token),
-            None => working.await.unwrap_or_else(|_| self.give_up_work()),
+            // The runtime ends: there will be no more effects.
+            None => working.await.unwrap_or(Effect::GiveUp),
         }
     }
 
@@ -155,14 +161,19 @@ impl Keeper {
         if let Some(token) = self.memory().usable_token(now).filter(|_| scopes.is_none()) {
             return self.hand_out(&token).map(Some);
         }
-        // A server that refuses each new token must not open a window with each call.
-        let is_again = last.is_some_and(|last| last <= now && now.since(last) < PAUSE);
-        if is_again && reason == LoginReason::FreshTokenRefused {
-            return Err(NoCredentials::because(reason.to_string()));
+        if let Some(why) = last.as_ref().and_then(|last| last.forbids(&reason, now)) {
+            return Err(NoCredentials::because(why));
         }
-        let record = self.run_login(scopes, BegunBy::Call).await;
+        self.log_in_for_call(&mut last, scopes).await
+    }
+
+    async fn log_in_for_call(
+        &self,
+        last: &mut Option<LastLogin>,
+        scopes: Option<ScopeSet>,
+    ) -> Result<Option<Token>, NoCredentials> {
+        let record = self.run_login(last, scopes, BegunBy::Call).await;
         let record = record.map_err(|error| NoCredentials::because(with_causes(&error)))?;
-        *last = Some(self.context.now());
         match &record.tokens {
             Some(tokens) => self.hand_out(&tokens.access).map(Some),
             None => Err(none("the login brought no token")),
@@ -171,12 +182,15 @@ impl Keeper {
 
     async fn run_login(
         &self,
+        last: &mut Option<LastLogin>,
         scopes: Option<ScopeSet>,
         begun_by: BegunBy,
     ) -> Result<GrantRecord, LoginFailure> {
         let (challenges, recorded) = self.memory().for_login();
         let login = Login { context: self.context.clone(), challenges, scopes, recorded, begun_by };
-        let record = login.run(self.context.oauth.person.as_deref()).await?;
+        let done = login.run(self.context.oauth.person.as_deref()).await;
+        *last = LastLogin::of(&done, self.context.now());
+        let record = done?;
         tracing::info!(issuer = record.endpoints.issuer(), "logged in");
         self.memory().logged_in(record.clone());
         self.tell_ended();
@@ -223,11 +237,35 @@ impl Keeper {
     }
 }
 
+impl LastLogin {
+    /// What is to be remembered of a login; nothing if the person had no part in its failure.
+    fn of(done: &Result<GrantRecord, LoginFailure>, at: Timestamp) -> Option<Self> {
+        match done {
+            Ok(_) => Some(Self { at, refused: None }),
+            Err(error) if error.is_of_person() => {
+                Some(Self { at, refused: Some(with_causes(error)) })
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// Why no call may begin another login so soon: neither a server that refuses each new token nor a
+    /// person who says no may be asked with each call.
+    fn forbids(&self, reason: &LoginReason, now: Timestamp) -> Option<String> {
+        let is_recent = self.at <= now && now.since(self.at) < PAUSE;
+        match &self.refused {
+            _ if !is_recent => None,
+            Some(why) => Some(format!("a moment ago {why}")),
+            None => (*reason == LoginReason::FreshTokenRefused).then(|| reason.to_string()),
+        }
+    }
+}
+
 fn none(why: &str) -> NoCredentials {
     NoCredentials::because(why)
 }
 
 /// Calls wait for half a minute; whoever comes later asks again.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// How long after a login none is begun for a token that is refused at once.
+/// How long after a login no call begins another one for nothing.
 const PAUSE: Duration = Duration::from_secs(60);

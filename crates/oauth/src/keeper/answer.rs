@@ -84,20 +84,18 @@ impl Keeper {
     async fn newer_token(self: &Arc<Self>) -> Option<Token> {
         let handed = self.memory().handed.clone()?;
         let now = self.context.now();
-        if self.context.is_unattended() && self.memory().due_at().is_some_and(|due| due <= now) {
+        let is_due = self.memory().is_due(now);
+        if self.context.is_unattended() && is_due {
             // A failure is told to the call that needs the token.
-            let _login = self.login.lock().await;
-            let _ = self.run_login(None, super::BegunBy::Call).await;
+            let mut last = self.login.lock().await;
+            let _ = self.run_login(&mut last, None, super::BegunBy::Call).await;
         }
         let token = match self.want_token() {
             Effect::UseToken(token) => token,
-            work @ Effect::AskStore { .. } => {
-                let done = self.spawn_work(work).await;
-                match done.unwrap_or_else(|_| self.give_up_work()) {
-                    Effect::UseToken(token) => token,
-                    _ => return None,
-                }
-            }
+            work @ Effect::AskStore { .. } => match self.spawn_work(work).await {
+                Ok(Effect::UseToken(token)) => token,
+                _ => return None,
+            },
             _ => return None,
         };
         if token == handed { None } else { self.hand_out(&token).ok() }
@@ -106,9 +104,12 @@ impl Keeper {
     /// How long to wait before the grant is looked at again. The wall clock may jump, and another process may
     /// log in, so that it is never long.
     fn until_due(&self) -> Duration {
-        let due = self.memory().due_at();
-        let left = due.map_or(LONGEST, |due| due.since(self.context.now()));
-        left.clamp(SHORTEST, LONGEST)
+        let now = self.context.now();
+        match self.memory().due_at().filter(|due| now < *due) {
+            Some(due) => due.since(now).min(LONGEST),
+            // It is due already, and could not be renewed.
+            None => OVERDUE,
+        }
     }
 
     fn demand_scope(&self, scopes: &ScopeSet) -> Effect {
@@ -131,14 +132,7 @@ impl Keeper {
             return Err(none("the server sends its people to another issuer; log in again"));
         }
         let mut last = self.login.lock().await;
-        let record = self.run_login(None, super::BegunBy::Call).await;
-        let record =
-            record.map_err(|error| NoCredentials::because(crate::error::with_causes(&error)))?;
-        *last = Some(self.context.now());
-        match &record.tokens {
-            Some(tokens) => self.hand_out(&tokens.access).map(Some),
-            None => Err(none("the login brought no token")),
-        }
+        self.log_in_for_call(&mut last, None).await
     }
 }
 
@@ -153,5 +147,5 @@ fn read(challenge: &Challenge) -> Challenges {
     Challenges::read(&headers)
 }
 
-const SHORTEST: Duration = Duration::from_millis(200);
+const OVERDUE: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(30);

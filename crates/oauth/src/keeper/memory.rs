@@ -64,6 +64,11 @@ impl Memory {
         self.grant.tokens().and_then(Tokens::due_at)
     }
 
+    /// Whether the access token is live and to be renewed.
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        self.grant.phase(now) == Phase::Due
+    }
+
     pub(super) fn issuer(&self) -> Option<String> {
         self.record.as_ref().map(|record| record.endpoints.issuer().to_owned())
     }

@@ -19,16 +19,18 @@ use crate::store::{StoreLock, Swap};
 impl Keeper {
     /// Works in a task of its own, which ends although nobody may wait for it any more.
     pub(super) fn spawn_work(self: &Arc<Self>, effect: Effect) -> JoinHandle<Effect> {
-        let keeper = self.clone();
+        let (keeper, worker) = (self.clone(), self.clone());
         tokio::spawn(async move {
-            let effect = keeper.work(effect).await;
+            // A store of the application's own may panic.
+            let worked = tokio::spawn(async move { worker.work(effect).await }).await;
+            let effect = worked.unwrap_or_else(|_| keeper.give_up_work());
             keeper.tell_ended();
             effect
         })
     }
 
     /// Reports work that came to no end, so that nobody waits for it.
-    pub(super) fn give_up_work(&self) -> Effect {
+    fn give_up_work(&self) -> Effect {
         let now = self.context.now();
         let mut memory = self.memory();
         let effect = match memory.under_way.take() {
@@ -39,7 +41,6 @@ impl Keeper {
             None => None,
         };
         drop(memory);
-        self.tell_ended();
         effect.unwrap_or_else(|| self.want_token())
     }
 
@@ -60,6 +61,7 @@ impl Keeper {
                     Some(Effect::UseToken(tokens.access))
                 }
                 Effect::LoginNeeded(reason) => {
+                    drop(lock);
                     self.note_end(&reason).await;
                     return Effect::LoginNeeded(reason);
                 }

@@ -100,6 +100,23 @@ async fn a_login_that_the_person_refuses_ends_the_call_with_the_reason() {
     assert_eq!(world.count("one", "/token"), 0);
 }
 
+/// Agents repeat calls that failed; a window with each of them is a storm.
+#[tokio::test]
+async fn a_person_who_refused_is_not_asked_again_with_the_next_call() {
+    let world = World::start().await;
+    world.state().denies_login = true;
+    let client = client(&world, oauth().person(robot()));
+
+    for _ in 0..3 {
+        call(&client).await.unwrap_err();
+    }
+    assert_eq!(world.count("one", "/authorize"), 1);
+    world.state().denies_login = false;
+    world.clock.pass(Duration::from_secs(61));
+
+    assert_eq!(call(&client).await.unwrap(), "hello");
+}
+
 #[tokio::test]
 async fn a_login_that_is_never_finished_ends() {
     let world = World::start().await;
