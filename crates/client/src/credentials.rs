@@ -55,6 +55,15 @@ pub trait Credentials: Send + Sync + 'static {
         &'a self,
         refused: Option<Refused<'a>>,
     ) -> BoxFuture<'a, Result<Option<Token>, NoCredentials>>;
+
+    /// Waits for a token that takes the place of the one in force before a server refuses it.
+    ///
+    /// It is waited for after the first answer of [`Self::token`] and again after each token that it
+    /// brings, never while a question is open. The future may be dropped at any time. By default it
+    /// never ends.
+    fn renewed(&self) -> BoxFuture<'_, Token> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// A token that the server did not accept.

@@ -82,7 +82,7 @@ pub mod wording;
 
 pub use client::{Call, Client};
 pub use command::{Command, Stderr};
-pub use config::ClientBuilder;
+pub use config::{ClientBuilder, Network};
 pub use error::Error;
 pub use ridethrough_core::message::Json;
 pub use ridethrough_core::{Era, RetryPolicy};

@@ -4,7 +4,9 @@
 //! never found for another. Records carry a version of the layout only: an update of the program must
 //! not log people out. Members that a newer program wrote are kept.
 
+mod end;
 mod record;
+mod status;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +15,9 @@ use sha2::{Digest, Sha256};
 
 use crate::address::HttpUrl;
 
+pub use end::StoredEnd;
 pub use record::{GrantRecord, RecordError};
+pub use status::GrantStatus;
 
 /// What a grant belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -34,25 +38,56 @@ impl GrantKey {
     ///
     /// It holds no secret, is the same on every platform, and is safe on file systems that ignore case.
     pub fn file_name(&self) -> String {
-        format!("{}-{}.json", self.host(), self.digest())
+        let parts = [&*self.resource, &self.issuer, &self.client_id, &self.profile];
+        format!("{}-{}.json", plain_host(&self.resource), digest(&parts))
+    }
+}
+
+/// What a record is looked for by, before anything is known of the issuer: one of a person's accounts
+/// at one MCP server.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AccountKey {
+    /// The URL of the MCP server, without its query.
+    pub server_url: String,
+    /// The person's name for one of several accounts; empty is the usual one.
+    pub profile: String,
+}
+
+impl AccountKey {
+    /// The account of this name at this server.
+    pub fn new(server: &HttpUrl, profile: impl Into<String>) -> Self {
+        Self { server_url: server.without_query().to_owned(), profile: profile.into() }
     }
 
-    fn digest(&self) -> String {
-        let mut digest = Sha256::new();
-        for part in [&self.resource, &self.issuer, &self.client_id, &self.profile] {
-            // With its length in front, no part can be taken for the end of another.
-            digest.update((part.len() as u64).to_be_bytes());
-            digest.update(part.as_bytes());
-        }
-        digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    /// The name of the account's file without an ending: the host for people, and a digest of everything.
+    ///
+    /// It holds no secret, is the same on every platform, and is safe on file systems that ignore case.
+    pub fn file_stem(&self) -> String {
+        let digest = digest(&[&self.server_url, &self.profile]);
+        format!("{}-{digest}", plain_host(&self.server_url))
     }
 
-    fn host(&self) -> String {
-        let url = HttpUrl::parse(&self.resource).ok();
-        let host = url.as_ref().map_or("server", HttpUrl::host);
-        let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "-.".contains(*letter);
-        host.chars().filter(is_plain).take(LONGEST_HOST).collect()
+    /// Whether this record is the account's.
+    pub fn owns(&self, record: &GrantRecord) -> bool {
+        record.server_url == self.server_url && record.key.profile == self.profile
     }
+}
+
+fn digest(parts: &[&str]) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        // With its length in front, no part can be taken for the end of another.
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part.as_bytes());
+    }
+    digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn plain_host(url: &str) -> String {
+    let url = HttpUrl::parse(url).ok();
+    let host = url.as_ref().map_or("server", HttpUrl::host);
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "-.".contains(*letter);
+    host.chars().filter(is_plain).take(LONGEST_HOST).collect()
 }
 
 const LONGEST_HOST: usize = 60;

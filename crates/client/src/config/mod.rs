@@ -5,6 +5,7 @@
 mod answering;
 mod check;
 mod eras;
+mod network;
 mod place;
 #[cfg(feature = "proxy")]
 mod proxied;
@@ -32,6 +33,8 @@ use crate::error::BuildError;
 use crate::handlers::Handlers;
 use crate::observe::{Observers, OnEra};
 use crate::transport::Transport;
+
+pub use network::Network;
 
 use check::{Faults, check_cache, check_limits, object};
 use place::{Place, Reached};

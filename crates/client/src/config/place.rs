@@ -162,6 +162,7 @@ impl ClientBuilder {
         let certificate = certificate.and_then(|checked| faults.found(checked));
         let route = Route {
             dial: self.dial.clone(),
+            addresses: None,
             proxying: &self.proxying,
             extra_roots,
             client_certificate: certificate,

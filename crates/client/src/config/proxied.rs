@@ -12,7 +12,7 @@ impl Route<'_> {
     pub(super) fn below_tls(&self, endpoint: &Endpoint) -> Result<Arc<dyn Dial>, String> {
         match self.proxy_to(endpoint)? {
             Some(proxy) => self.through(proxy),
-            None => Ok(self.sockets()),
+            None => Ok(self.direct()),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
 
-use crate::dial::{ClientCertificate, Dial, Tcp, Tls, TlsSettings};
+use crate::dial::{AddressFilter, ClientCertificate, Dial, FilteredTcp, Tcp, Tls, TlsSettings};
 use crate::endpoint::Endpoint;
 
 /// Whether a connection goes through a proxy.
@@ -27,6 +27,8 @@ pub(super) enum Proxying {
 pub(super) struct Route<'a> {
     /// The application's own dial; `None` for the system's sockets.
     pub(super) dial: Option<Arc<dyn Dial>>,
+    /// Which addresses may be connected to where there is no proxy; all, if it is none.
+    pub(super) addresses: Option<AddressFilter>,
     #[cfg_attr(
         not(feature = "proxy"),
         expect(dead_code, reason = "there are no proxies in this build")
@@ -59,8 +61,16 @@ impl Route<'_> {
         self.dial.clone().unwrap_or_else(|| Arc::new(Tcp))
     }
 
+    /// Sockets that lead to the server itself, not to a proxy.
+    pub(super) fn direct(&self) -> Arc<dyn Dial> {
+        match (&self.dial, &self.addresses) {
+            (None, Some(filter)) => Arc::new(FilteredTcp::new(filter.clone())),
+            _ => self.sockets(),
+        }
+    }
+
     #[cfg(not(feature = "proxy"))]
     fn below_tls(&self, _: &Endpoint) -> Result<Arc<dyn Dial>, String> {
-        Ok(self.sockets())
+        Ok(self.direct())
     }
 }

@@ -18,6 +18,7 @@ pub(crate) use proxy::{Chosen, ProxyAddress, ProxyError, Tunnel, chosen_for};
 pub(crate) use refusal::CertificateRefusal;
 pub use steps::Steps;
 pub use tcp::Tcp;
+pub(crate) use tcp::{AddressFilter, FilteredTcp};
 pub(crate) use tls::{ClientCertificate, Tls, TlsSettings};
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -29,25 +29,53 @@ pub struct Tcp;
 
 impl Dial for Tcp {
     fn dial<'a>(&'a self, to: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
-        Box::pin(async move {
-            let began = Instant::now();
-            let addresses = resolve(to).await?;
-            let resolved = began.elapsed();
-            let stream = race(addresses).await.map_err(|error| not_connected(&error))?;
-            prepare(&stream).map_err(|error| not_connected(&error))?;
-            let steps = Steps {
-                resolved: Some(resolved),
-                connected: Some(began.elapsed().saturating_sub(resolved)),
-                peer: stream.peer_addr().ok(),
-                ..Steps::default()
-            };
-            let (reading, writing) = stream.into_split();
-            let writing = Arc::new(writing);
-            let socket = Socket { reading, writing: writing.clone() };
-            let connection = Connection::new(socket, SocketPeek(writing));
-            Ok(Connection { steps, ..connection })
-        })
+        Box::pin(connect(to, |_| true))
     }
+}
+
+/// Which addresses may be connected to.
+pub(crate) type AddressFilter = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
+
+/// Dials as [`Tcp`] does, and only to addresses that its filter lets pass.
+pub(crate) struct FilteredTcp(AddressFilter);
+
+impl FilteredTcp {
+    pub(crate) fn new(filter: AddressFilter) -> Self {
+        Self(filter)
+    }
+}
+
+impl Dial for FilteredTcp {
+    fn dial<'a>(&'a self, to: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
+        Box::pin(connect(to, |ip| (self.0)(ip)))
+    }
+}
+
+async fn connect(
+    to: &Endpoint,
+    may_connect: impl Fn(IpAddr) -> bool,
+) -> Result<Connection, Failure> {
+    let began = Instant::now();
+    let mut addresses = resolve(to).await?;
+    addresses.retain(|address| may_connect(address.ip()));
+    if addresses.is_empty() {
+        return Err(Failure::not_sent(Cause::ConnectRefused)
+            .with_detail("none of its addresses may be connected to"));
+    }
+    let resolved = began.elapsed();
+    let stream = race(addresses).await.map_err(|error| not_connected(&error))?;
+    prepare(&stream).map_err(|error| not_connected(&error))?;
+    let steps = Steps {
+        resolved: Some(resolved),
+        connected: Some(began.elapsed().saturating_sub(resolved)),
+        peer: stream.peer_addr().ok(),
+        ..Steps::default()
+    };
+    let (reading, writing) = stream.into_split();
+    let writing = Arc::new(writing);
+    let socket = Socket { reading, writing: writing.clone() };
+    let connection = Connection::new(socket, SocketPeek(writing));
+    Ok(Connection { steps, ..connection })
 }
 
 async fn resolve(to: &Endpoint) -> Result<Vec<SocketAddr>, Failure> {

@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use ridethrough_core::head::Challenge;
@@ -15,17 +16,22 @@ pub(super) struct CurrentToken {
     token: Option<Token>,
     /// Whether the hook has answered before: its first answer may be "none yet".
     has_asked: bool,
+    /// The question that is open.
+    question: Option<BoxFuture<'static, Renewed>>,
+    /// The wait for a token that comes before anybody asks for it.
+    unasked: Option<BoxFuture<'static, Renewed>>,
 }
 
-/// What the hook returned when asked for better credentials than these.
+/// What the hook returned.
 pub(super) struct Renewed {
-    pub(super) rejected: CredentialsId,
+    /// Better than which credentials; `None` is those in force, and nobody had asked.
+    pub(super) rejected: Option<CredentialsId>,
     pub(super) token: Result<Option<Token>, NoCredentials>,
 }
 
 impl CurrentToken {
     pub(super) const fn new(hook: Option<Arc<dyn Credentials>>) -> Self {
-        Self { hook, token: None, has_asked: false }
+        Self { hook, token: None, has_asked: false, question: None, unasked: None }
     }
 
     pub(super) const fn has_hook(&self) -> bool {
@@ -37,11 +43,7 @@ impl CurrentToken {
     }
 
     /// Asks for a better token than the one in force, or for the first one.
-    pub(super) fn renew(
-        &self,
-        rejected: CredentialsId,
-        challenge: Option<Challenge>,
-    ) -> BoxFuture<'static, Renewed> {
+    pub(super) fn renew(&mut self, rejected: CredentialsId, challenge: Option<Challenge>) {
         let (hook, token, has_asked) = (self.hook.clone(), self.token.clone(), self.has_asked);
         let asking = async move {
             match hook {
@@ -54,14 +56,32 @@ impl CurrentToken {
                 }
             }
         };
-        Box::pin(async move {
+        self.question = Some(Box::pin(async move {
             // A hook that panics has failed, but must not end the link.
             let brought = AssertUnwindSafe(asking).catch_unwind().await;
             Renewed {
-                rejected,
+                rejected: Some(rejected),
                 token: brought.unwrap_or_else(|_| Err(NoCredentials::because("the hook panicked"))),
             }
-        })
+        }));
+    }
+
+    /// What the hook brings: the answer to the question that is open, else a token that nobody asked for.
+    pub(super) fn poll_renewed(&mut self, context: &mut Context<'_>) -> Poll<Renewed> {
+        let waiting = match (&mut self.question, &self.hook) {
+            (Some(_), _) => &mut self.question,
+            (None, Some(hook)) if self.has_asked => {
+                self.unasked.get_or_insert_with(|| unasked(hook.clone()));
+                &mut self.unasked
+            }
+            _ => return Poll::Pending,
+        };
+        let polled =
+            waiting.as_mut().map_or(Poll::Pending, |waiting| waiting.as_mut().poll(context));
+        if polled.is_ready() {
+            *waiting = None;
+        }
+        polled
     }
 
     /// Keeps what the hook returned, and returns what that means for earlier results.
@@ -76,6 +96,16 @@ impl CurrentToken {
         self.token = token;
         if is_same || is_first { TokenChange::AsBefore } else { TokenChange::Another }
     }
+}
+
+/// Waits for a token that nobody asked for; for ever if the hook panics.
+fn unasked(hook: Arc<dyn Credentials>) -> BoxFuture<'static, Renewed> {
+    Box::pin(async move {
+        match AssertUnwindSafe(hook.renewed()).catch_unwind().await {
+            Ok(token) => Renewed { rejected: None, token: Ok(Some(token)) },
+            Err(_) => std::future::pending().await,
+        }
+    })
 }
 
 /// How the hook's token compares with the one before.

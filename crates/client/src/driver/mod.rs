@@ -38,7 +38,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use ridethrough_core::message::Answer;
 use ridethrough_core::{Action, Link, Moment, NoticeId, Output, QuestionId, Status};
 use tokio::sync::{mpsc, oneshot};
@@ -90,7 +89,6 @@ pub(crate) struct Driver {
     commands: CommandReceiver,
 
     attempts: Attempts,
-    renewal: Option<BoxFuture<'static, Renewed>>,
     callers: Callers,
     notices: BTreeMap<NoticeId, command::NoticeReply>,
     closers: Vec<oneshot::Sender<()>>,
@@ -126,7 +124,6 @@ impl Driver {
             observers: parts.observers,
             commands: parts.commands,
             attempts: Attempts::new(parts.limits, Memory::new(parts.limits)),
-            renewal: None,
             callers: Callers::default(),
             notices: BTreeMap::new(),
             closers: Vec::new(),
@@ -187,14 +184,11 @@ impl Driver {
         {
             alarm.as_mut().reset(due);
         }
-        let Self { attempts, renewal, questions, .. } = self;
+        let Self { attempts, token, questions, .. } = self;
         tokio::select! {
             biased;
             // These two are limited in number, while news may come without end.
-            renewed = poll_fn(|context| match renewal {
-                Some(renewal) => renewal.as_mut().poll(context),
-                None => std::task::Poll::Pending,
-            }) => Woken::Renewal(renewed),
+            renewed = poll_fn(|context| token.poll_renewed(context)) => Woken::Renewal(renewed),
             answer = poll_fn(|context| questions.poll_answer(context)) => Woken::Answer(answer),
             () = poll_fn(|context| attempts.poll_news(context)) => Woken::News,
             command = self.commands.recv() => Woken::DriverCommand(command),
@@ -263,7 +257,7 @@ impl Driver {
                 self.attempts.order(attempt, Order::Drain(Bounds { within, bytes }));
             }
             Action::RenewCredentials { rejected, challenge } => {
-                self.renewal = Some(self.token.renew(rejected, challenge));
+                self.token.renew(rejected, challenge);
             }
             Action::Send(outgoing) => {
                 let attempt = outgoing.attempt;
@@ -302,7 +296,7 @@ impl Driver {
     }
 
     fn take_in_renewal(&mut self, renewed: Renewed) {
-        self.renewal = None;
+        let rejected = renewed.rejected.unwrap_or_else(|| self.link.credentials());
         let result = renewed.token.map(|token| {
             if let Some(token) = &token {
                 self.link.secrets().keep(token.exposed());
@@ -311,7 +305,7 @@ impl Driver {
                 self.cache.credentials_changed();
             }
         });
-        self.link.handle_credentials(self.clock.now(), renewed.rejected, result);
+        self.link.handle_credentials(self.clock.now(), rejected, result);
     }
 
     fn grant(&mut self, command: DriverCommand) {

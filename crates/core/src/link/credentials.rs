@@ -80,6 +80,11 @@ impl Link {
         self.credentials.is_missing = true;
     }
 
+    /// Returns the id of the credentials in force, so that better ones can be brought unasked.
+    pub const fn credentials(&self) -> CredentialsId {
+        self.cx.credentials
+    }
+
     /// Whether requests must wait for the hook, which is asked if it has not been.
     pub(super) fn must_await_credentials(&mut self, now: Moment) -> bool {
         if self.credentials.is_missing {

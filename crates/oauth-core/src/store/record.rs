@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::GrantKey;
+use super::{GrantKey, StoredEnd};
 use crate::client::Client;
 use crate::metadata::{AuthorizationServer, DocumentError, PinnedEndpoints};
 use crate::scope::ScopeSet;
@@ -31,6 +31,9 @@ pub struct GrantRecord {
     /// The tokens; `None` after a logout that kept the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// Why the refresh token is not used any more; `None` as long as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<StoredEnd>,
     /// Where the endpoints were at the login.
     pub endpoints: PinnedEndpoints,
     /// The metadata of the authorization server, so that a restart guesses nothing.
@@ -56,6 +59,7 @@ impl GrantRecord {
             client,
             requested: ScopeSet::default(),
             tokens: None,
+            end: None,
             endpoints: PinnedEndpoints::of(server),
             metadata: server.to_json(),
             unknown: Map::new(),

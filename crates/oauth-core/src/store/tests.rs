@@ -108,3 +108,38 @@ fn a_record_never_prints_its_secrets() {
         assert!(!printed.contains(secret), "{printed}");
     }
 }
+
+#[test]
+fn the_status_of_a_grant_is_read_from_its_record() {
+    let at = Timestamp::from_unix_secs;
+    let status = |change: fn(&mut GrantRecord), now| {
+        let mut record = record();
+        record.tokens.as_mut().unwrap().expires_at = Some(at(3601));
+        change(&mut record);
+        GrantStatus::of(Some(&record), at(now)).to_string()
+    };
+    let alone = |record: &mut GrantRecord| record.tokens.as_mut().unwrap().refresh = None;
+
+    assert_eq!(GrantStatus::of(None, at(1)).to_string(), "no-auth");
+    assert_eq!(status(|_| (), 1), "ok");
+    assert_eq!(status(|_| (), 3600), "ok");
+    assert_eq!(status(alone, 3600), "expiring");
+    assert_eq!(status(|_| (), 3601), "expired-refreshable");
+    assert_eq!(status(alone, 3601), "login-needed");
+    assert_eq!(status(|it| it.tokens = None, 1), "login-needed");
+    assert_eq!(status(|it| it.end = Some(StoredEnd::ClientDead), 3601), "client-dead");
+    assert_eq!(status(|it| it.end = Some(StoredEnd::GrantDead), 3601), "login-needed");
+}
+
+#[test]
+fn an_account_is_a_server_and_a_profile_and_has_a_file_of_its_own() {
+    let server = HttpUrl::parse("https://mcp.example/mcp?key=s3cret").unwrap();
+    let usual = AccountKey::new(&server, "");
+    let work = AccountKey::new(&server, "work");
+
+    assert_eq!(usual.server_url, "https://mcp.example/mcp");
+    assert_ne!(usual.file_stem(), work.file_stem());
+    assert!(usual.file_stem().starts_with("mcp.example-"));
+    assert!(usual.owns(&record()));
+    assert!(!work.owns(&record()));
+}

@@ -1,0 +1,206 @@
+//! A person's account at an MCP server: log in, log out, see how it stands.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ridethrough::ClientBuilder;
+use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
+use ridethrough::transport::BoxFuture;
+use ridethrough_oauth_core::Fetched;
+use ridethrough_oauth_core::client::ClientKind;
+use ridethrough_oauth_core::scope::ScopeSet;
+use ridethrough_oauth_core::store::{GrantRecord, GrantStatus};
+use ridethrough_oauth_core::token_answer;
+use ridethrough_oauth_core::{Secret, Timestamp};
+
+use crate::context::Context;
+use crate::error::{LoginFailure, SettingsError, with_causes};
+use crate::keeper::Keeper;
+use crate::settings::OAuth;
+use crate::store::StoreError;
+
+/// An account at an MCP server. Made by [`OAuth::account`](crate::OAuth::account).
+///
+/// It is the credentials of a client, too; clones are one account.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use ridethrough::Client;
+/// use ridethrough_oauth::OAuth;
+/// use ridethrough_oauth::person::Browser;
+///
+/// let builder = Client::builder("https://example.com/mcp");
+/// let account = OAuth::new("my app").person(Browser::new()).account(&builder)?;
+/// println!("{}", account.log_in().await?);
+/// let client = builder.credentials(account).build()?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Account {
+    keeper: Arc<Keeper>,
+}
+
+impl OAuth {
+    /// The account at the server of this client: to log in, log out and see how it stands, or as the
+    /// client's credentials.
+    pub fn account(self, client: &ClientBuilder) -> Result<Account, SettingsError> {
+        Ok(Account { keeper: Keeper::new(Context::new(self, client)?) })
+    }
+}
+
+impl Account {
+    /// Logs in, whether or not that is needed. Dropping the future ends the login.
+    pub async fn log_in(&self) -> Result<Status, LoginFailure> {
+        let record = self.keeper.log_in().await?;
+        Ok(Status::of(Some(&record), self.keeper.context().now()))
+    }
+
+    /// How the account stands, from what is stored: nobody is asked.
+    pub async fn status(&self) -> Result<Status, StoreError> {
+        let context = self.keeper.context();
+        let record = context.store.load(&context.account).await?;
+        Ok(Status::of(record.as_ref(), context.now()))
+    }
+
+    /// Revokes the tokens where the server knows how to, and deletes them whether or not it does.
+    pub async fn log_out(&self, keep_client: KeepClient) -> Result<LoggedOut, StoreError> {
+        let context = self.keeper.context();
+        let lock = context.store.lock(&context.account).await?;
+        let Some(record) = context.store.load(&context.account).await? else {
+            return Ok(LoggedOut::NobodyWasLoggedIn);
+        };
+        let is_kept = keep_client == KeepClient::Yes && record.client.kind == ClientKind::Dynamic;
+        let had_tokens = record.tokens.is_some();
+        if !had_tokens && is_kept {
+            return Ok(LoggedOut::NobodyWasLoggedIn);
+        }
+        let not_revoked = revoke(context, &record).await.err();
+        let mut rest = record.clone();
+        rest.tokens = None;
+        rest.end = None;
+        let rest = is_kept.then_some(rest);
+        // Under the lock nobody but another program changes it, and then it is not ours to delete.
+        context.store.compare_and_swap(&lock, Some(&record), rest.as_ref()).await?;
+        self.keeper.forget();
+        Ok(if had_tokens { LoggedOut::Done { not_revoked } } else { LoggedOut::NobodyWasLoggedIn })
+    }
+}
+
+impl Credentials for Account {
+    fn token<'a>(
+        &'a self,
+        refused: Option<Refused<'a>>,
+    ) -> BoxFuture<'a, Result<Option<Token>, NoCredentials>> {
+        Box::pin(async move {
+            match refused {
+                None => self.keeper.first_token().await,
+                Some(refused) => self.keeper.better_token(refused).await,
+            }
+        })
+    }
+
+    fn renewed(&self) -> BoxFuture<'_, Token> {
+        Box::pin(self.keeper.renewed())
+    }
+}
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let account = &self.keeper.context().account;
+        f.debug_struct("Account").field("account", account).finish_non_exhaustive()
+    }
+}
+
+/// Whether a client that registered itself is kept for the next login.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeepClient {
+    /// It is deleted with the tokens.
+    No,
+    /// It is kept.
+    Yes,
+}
+
+/// What became of a logout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoggedOut {
+    /// The tokens are deleted.
+    Done {
+        /// Why they were not revoked, if they were not: they may be good until they end.
+        not_revoked: Option<String>,
+    },
+    /// There was nothing to delete.
+    NobodyWasLoggedIn,
+}
+
+/// How an account stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Status {
+    /// In a word.
+    pub status: GrantStatus,
+    /// The issuer of the login.
+    pub issuer: Option<String>,
+    /// How the client came to be known there.
+    pub client: Option<ClientKind>,
+    /// The scopes that were granted, or requested where the server does not say.
+    pub scopes: ScopeSet,
+    /// When the access token ends.
+    pub expires_at: Option<Timestamp>,
+    /// Whether the access token can be renewed without a person.
+    pub is_refreshable: bool,
+}
+
+impl Status {
+    fn of(record: Option<&GrantRecord>, now: Timestamp) -> Self {
+        let tokens = record.and_then(|record| record.tokens.as_ref());
+        let granted = tokens.and_then(|tokens| tokens.scope.as_deref()).map(ScopeSet::from_text);
+        let requested = || record.map(|record| record.requested.clone()).unwrap_or_default();
+        let is_ended = record.is_some_and(|record| record.end.is_some());
+        Self {
+            status: GrantStatus::of(record, now),
+            issuer: record.map(|record| record.endpoints.issuer().to_owned()),
+            client: record.map(|record| record.client.kind),
+            scopes: granted.unwrap_or_else(requested),
+            expires_at: tokens.and_then(|tokens| tokens.expires_at),
+            is_refreshable: !is_ended && tokens.is_some_and(|tokens| tokens.refresh.is_some()),
+        }
+    }
+}
+
+/// One line, for people.
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.status)?;
+        if let Some(issuer) = &self.issuer {
+            write!(f, ": {issuer}")?;
+        }
+        if let Some(scopes) = self.scopes.to_text() {
+            write!(f, ", scopes {scopes}")?;
+        }
+        if self.is_refreshable {
+            f.write_str(", refreshable")?;
+        }
+        Ok(())
+    }
+}
+
+/// Ends the refresh token first: with it, many servers end the access token, too.
+async fn revoke(context: &Context, record: &GrantRecord) -> Result<(), String> {
+    let Some(tokens) = &record.tokens else { return Ok(()) };
+    let server = record.server().map_err(|error| with_causes(&error))?;
+    let requests =
+        context.requests(&server, &record.client).map_err(|error| with_causes(&error))?;
+    let none = || "the authorization server knows no way to revoke tokens".to_owned();
+    let refresh = tokens.refresh.as_ref().map(|it: &Secret| requests.revoke_refresh_token(it));
+    let access = Some(requests.revoke_access_token(&tokens.access));
+    for request in [refresh, access].into_iter().flatten() {
+        let request = request.ok_or_else(none)?;
+        match context.fetch.post(&request).await {
+            Fetched::Answer(answer) => {
+                token_answer::read_revocation(&answer).map_err(|error| with_causes(&error))?;
+            }
+            Fetched::Failure(why) => return Err(why),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! What every step of a login and of a refresh needs: settings that were checked, and the ways out.
+
+use std::sync::Arc;
+
+use ridethrough::ClientBuilder;
+use ridethrough_oauth_core::client::{AuthMethod, Client};
+use ridethrough_oauth_core::discovery::PkceRule;
+use ridethrough_oauth_core::metadata::AuthorizationServer;
+use ridethrough_oauth_core::store::{AccountKey, GrantRecord};
+use ridethrough_oauth_core::token_answer;
+use ridethrough_oauth_core::token_request::{ClientAuthentication, TokenRequest, TokenRequests};
+use ridethrough_oauth_core::tokens::Tokens;
+use ridethrough_oauth_core::{Fetched, HttpUrl, Timestamp};
+
+use crate::error::{LoginFailure, SettingsError};
+use crate::fetch::Fetch;
+use crate::key::ClientKey;
+use crate::settings::{Flow, OAuth, RedirectTo};
+use crate::store::{FileStore, GrantStore, StoreError, StoreLock, Swap};
+
+/// One account at one MCP server.
+pub(crate) struct Context {
+    pub(crate) oauth: OAuth,
+    pub(crate) server: HttpUrl,
+    pub(crate) account: AccountKey,
+    pub(crate) fetch: Fetch,
+    pub(crate) store: Arc<dyn GrantStore>,
+    /// The client that a person registered.
+    pub(crate) preregistered: Option<Client>,
+    /// The client whose id is a URL.
+    pub(crate) metadata_document: Option<Client>,
+}
+
+impl Context {
+    pub(crate) fn new(oauth: OAuth, client: &ClientBuilder) -> Result<Self, SettingsError> {
+        let url = client.url().ok_or(SettingsError::LocalServer)?;
+        let server = HttpUrl::parse(url).map_err(SettingsError::ServerUrl)?;
+        check_redirect(&oauth.redirect)?;
+        let metadata_document = oauth.client_metadata_url.as_deref().map(document).transpose()?;
+        let store = match &oauth.store {
+            Some(store) => store.clone(),
+            None => Arc::new(FileStore::new()?),
+        };
+        Ok(Self {
+            account: AccountKey::new(&server, oauth.profile.clone()),
+            fetch: Fetch::new(client.network(), server.clone(), oauth.near_hosts),
+            preregistered: preregistered(&oauth),
+            metadata_document,
+            store,
+            server,
+            oauth,
+        })
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.oauth.clock.now()
+    }
+
+    /// Whether nobody is needed for new tokens.
+    pub(crate) const fn is_unattended(&self) -> bool {
+        matches!(self.oauth.flow, Flow::ClientCredentials(_))
+    }
+
+    /// Only a browser brings a code that must be protected.
+    pub(crate) const fn pkce(&self) -> PkceRule {
+        match self.oauth.flow {
+            Flow::Browser => self.oauth.pkce,
+            Flow::ClientCredentials(_) | Flow::Device => PkceRule::NotNeeded,
+        }
+    }
+
+    /// The record of the account, if it belongs to the client of the settings.
+    pub(crate) async fn load(&self) -> Result<Option<GrantRecord>, StoreError> {
+        let record = self.store.load(&self.account).await?;
+        let id = self.preregistered.as_ref().map(|client| &client.id);
+        Ok(record.filter(|record| id.is_none_or(|id| *id == record.client.id)))
+    }
+
+    /// Puts a record in the place of whatever is there: a new login counts more than an old one.
+    pub(crate) async fn save_login(&self, record: &GrantRecord) -> Result<(), StoreError> {
+        let lock = self.store.lock(&self.account).await?;
+        let found = self.store.load(&self.account).await.unwrap_or_default();
+        self.replace(&lock, found, record).await
+    }
+
+    /// Puts a record in the place of the one that was found, or of what came in between.
+    pub(crate) async fn replace(
+        &self,
+        lock: &StoreLock,
+        found: Option<GrantRecord>,
+        record: &GrantRecord,
+    ) -> Result<(), StoreError> {
+        let swap = self.store.compare_and_swap(lock, found.as_ref(), Some(record)).await?;
+        let Swap::Conflict(other) = swap else { return Ok(()) };
+        let swap = self.store.compare_and_swap(lock, other.as_deref(), Some(record)).await?;
+        match swap {
+            Swap::Done => Ok(()),
+            Swap::Conflict(_) => Err(StoreError::Other("the record changes all the time".into())),
+        }
+    }
+
+    /// Requests of this client to this server.
+    pub(crate) fn requests<'a>(
+        &self,
+        server: &'a AuthorizationServer,
+        client: &'a Client,
+    ) -> Result<TokenRequests<'a>, LoginFailure> {
+        let authentication = match &self.oauth.flow {
+            Flow::ClientCredentials(ClientKey::PrivateKey(key)) => {
+                let assertion = key.assertion(&client.id, &server.issuer, self.now());
+                ClientAuthentication::Assertion(assertion.map_err(|_| LoginFailure::Key)?)
+            }
+            _ => ClientAuthentication::Secret,
+        };
+        Ok(TokenRequests::new(server, client, authentication)?)
+    }
+
+    /// Asks for tokens, once.
+    pub(crate) async fn tokens(&self, request: &TokenRequest) -> Result<Tokens, LoginFailure> {
+        match self.fetch.post(request).await {
+            Fetched::Answer(answer) => {
+                let tokens = token_answer::read(&answer, request.asked(), self.now())?;
+                self.as_sent(tokens).ok_or(LoginFailure::NoIdToken)
+            }
+            Fetched::Failure(why) => {
+                Err(LoginFailure::NoAnswer { url: request.url().to_string(), why })
+            }
+        }
+    }
+
+    /// Tokens as requests are sent with them; `None` if the identity token is wanted and there is none.
+    pub(crate) fn as_sent(&self, tokens: Tokens) -> Option<Tokens> {
+        if self.oauth.uses_id_token { tokens.with_id_token_as_access() } else { Some(tokens) }
+    }
+}
+
+fn preregistered(oauth: &OAuth) -> Option<Client> {
+    let id = oauth.client_id.clone()?;
+    Some(match &oauth.flow {
+        Flow::ClientCredentials(ClientKey::Secret(secret)) => {
+            Client::preregistered(id, Some(secret.clone()))
+        }
+        Flow::ClientCredentials(ClientKey::PrivateKey(_)) => {
+            Client::preregistered(id, None).with_method(AuthMethod::PrivateKeyJwt)
+        }
+        Flow::Browser | Flow::Device => Client::preregistered(id, oauth.client_secret.clone()),
+    })
+}
+
+fn document(url: &str) -> Result<Client, SettingsError> {
+    let fault = |source| SettingsError::ClientMetadataUrl { url: url.to_owned(), source };
+    let url = HttpUrl::parse(url).map_err(fault)?;
+    Client::metadata_document(&url).map_err(fault)
+}
+
+fn check_redirect(to: &RedirectTo) -> Result<(), SettingsError> {
+    if !["127.0.0.1", "localhost"].contains(&to.host.as_str()) {
+        return Err(SettingsError::RedirectHost(to.host.clone()));
+    }
+    let url = HttpUrl::parse(&format!("http://{}:1{}", to.host, to.path));
+    let is_path = to.path.starts_with('/') && url.is_ok_and(|url| url.path() == to.path);
+    if is_path { Ok(()) } else { Err(SettingsError::RedirectPath(to.path.clone())) }
+}

@@ -1,0 +1,143 @@
+//! Why somebody is not logged in.
+
+use std::io;
+use std::time::Duration;
+
+use ridethrough_oauth_core::AddressError;
+use ridethrough_oauth_core::client::OtherIssuer;
+use ridethrough_oauth_core::device::DeviceError;
+use ridethrough_oauth_core::discovery::DiscoveryError;
+use ridethrough_oauth_core::grant::LoginReason;
+use ridethrough_oauth_core::login::{LoginError, LoginStartError};
+use ridethrough_oauth_core::metadata::{DocumentError, Swapped};
+use ridethrough_oauth_core::registration::RegistrationError;
+use ridethrough_oauth_core::token_answer::TokenError;
+
+use crate::store::StoreError;
+
+/// Settings that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// The client's metadata is not where a client id can point.
+    #[error("`client_metadata_url` is `{url}`, must be https with a path")]
+    ClientMetadataUrl {
+        /// The URL.
+        url: String,
+        /// What is wrong with it.
+        source: AddressError,
+    },
+    /// A local server has nobody to log in at.
+    #[error("`oauth` is set, must not be for a local server")]
+    LocalServer,
+    /// The browser would be sent to another machine.
+    #[error("`redirect` has the host `{0}`, must be `127.0.0.1` or `localhost`")]
+    RedirectHost(String),
+    /// The browser cannot be sent there.
+    #[error("`redirect` has the path `{0}`, must begin with `/` and have no query")]
+    RedirectPath(String),
+    /// The URL of the MCP server cannot be logged in to.
+    #[error("the server's `url` cannot be used with `oauth`")]
+    ServerUrl(#[source] AddressError),
+    /// Logins cannot be kept.
+    #[error("logins cannot be kept")]
+    Store(#[from] StoreError),
+}
+
+/// Why a login brought nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoginFailure {
+    /// The server wants a client that a person registers.
+    #[error("`{issuer}` lets no client register itself; register one there and set `client_id`")]
+    ClientIdNeeded {
+        /// The issuer.
+        issuer: String,
+    },
+    /// The device flow brought nothing.
+    #[error("the device login failed")]
+    Device(#[from] DeviceError),
+    /// The authorization server was not found.
+    #[error("the authorization server was not found")]
+    Discovery(#[from] DiscoveryError),
+    /// The person or the server refused.
+    #[error("the login failed")]
+    Login(#[from] LoginError),
+    /// The port for the callback could not be had.
+    #[error(
+        "the port for the browser to come back to could not be had; set another one by `redirect`"
+    )]
+    Listener(#[source] io::Error),
+    /// Somebody must log in, and there is nobody.
+    #[error("log in first: {0}")]
+    Needed(LoginReason),
+    /// An endpoint did not answer.
+    #[error("`{url}` did not answer: {why}; try again later")]
+    NoAnswer {
+        /// The URL without its query.
+        url: String,
+        /// What happened.
+        why: String,
+    },
+    /// The server has no endpoint for a login without a browser.
+    #[error("`{issuer}` knows no login by a code for another device")]
+    NoDeviceEndpoint {
+        /// The issuer.
+        issuer: String,
+    },
+    /// The answer has no identity token, which was asked for in place of the access token.
+    #[error(
+        "the answer holds no identity token; add the scope `openid`, or do not use the identity token"
+    )]
+    NoIdToken,
+    /// The person did not finish.
+    #[error("the login was not finished within {0:?}; log in again")]
+    NotFinished(Duration),
+    /// The client belongs to another issuer.
+    #[error("the client cannot be used")]
+    OtherIssuer(#[from] OtherIssuer),
+    /// The metadata that was stored cannot be used.
+    #[error("the stored metadata cannot be used; log in again")]
+    Record(#[from] DocumentError),
+    /// No client could be registered.
+    #[error("the client could not be registered")]
+    Registration(#[from] RegistrationError),
+    /// The key cannot sign.
+    #[error("the key of the client cannot sign")]
+    Key,
+    /// The login cannot begin.
+    #[error("the login cannot begin")]
+    Start(#[from] LoginStartError),
+    /// The grant could not be kept.
+    #[error("the login could not be kept")]
+    Store(#[from] StoreError),
+    /// An endpoint is not where it was.
+    #[error("the authorization server has moved an endpoint")]
+    Swapped(#[from] Swapped),
+    /// No tokens were granted.
+    #[error("no tokens were granted")]
+    Token(#[from] TokenError),
+}
+
+impl LoginFailure {
+    /// Whether the person said no, or did nothing.
+    pub(crate) const fn is_of_person(&self) -> bool {
+        matches!(
+            self,
+            Self::Login(_)
+                | Self::NotFinished(_)
+                | Self::Device(DeviceError::AccessDenied | DeviceError::Expired)
+        )
+    }
+}
+
+/// An error with all its causes, on one line.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,123 @@
+//! One request to whoever guards a server: a document, a registration, tokens.
+//!
+//! A request is sent once, follows no redirect, and carries nothing of what the client shows to its MCP
+//! server. An answer is read within 10 s and up to 1 MiB. No server may make us connect to a network that
+//! is closer to this machine than the server itself.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method};
+use ridethrough::Network;
+use ridethrough::probe::Question;
+use ridethrough::transport::Bytes;
+use ridethrough_oauth_core::address::{HostKind, NearHosts, kind_of_ip};
+use ridethrough_oauth_core::token_request::TokenRequest;
+use ridethrough_oauth_core::{Fetched, HttpAnswer, HttpUrl};
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+
+/// Performs requests on behalf of one MCP server.
+#[derive(Debug)]
+pub(crate) struct Fetch {
+    network: Network,
+    server: HttpUrl,
+    near: NearHosts,
+    /// How close the server is, once that was looked up.
+    distance: OnceCell<HostKind>,
+}
+
+impl Fetch {
+    pub(crate) fn new(network: Network, server: HttpUrl, near: NearHosts) -> Self {
+        Self { network, server, near, distance: OnceCell::new() }
+    }
+
+    /// GETs a document.
+    pub(crate) async fn get(&self, url: &HttpUrl) -> Fetched {
+        let mut question = Question::get();
+        question.headers.insert(ACCEPT, JSON);
+        self.ask(url, question).await
+    }
+
+    /// POSTs a form to an endpoint of the authorization server.
+    pub(crate) async fn post(&self, request: &TokenRequest) -> Fetched {
+        let body = request.body().expose().as_bytes().to_vec();
+        let question = question(request.headers(), body);
+        self.ask(request.url(), question).await
+    }
+
+    /// POSTs JSON.
+    pub(crate) async fn post_json(&self, url: &HttpUrl, body: String) -> Fetched {
+        let headers = [(ACCEPT, JSON), (CONTENT_TYPE, JSON)].into_iter().collect();
+        self.ask(url, question(headers, body.into_bytes())).await
+    }
+
+    async fn ask(&self, url: &HttpUrl, question: Question) -> Fetched {
+        let asked = timeout(TIME, self.ask_in_time(url, question)).await;
+        let answer = asked.unwrap_or_else(|_| Err(format!("no answer within {TIME:?}")));
+        match &answer {
+            Ok(answer) => tracing::debug!(%url, status = answer.status.as_u16(), "answered"),
+            Err(why) => tracing::debug!(%url, why, "not answered"),
+        }
+        answer.map_or_else(Fetched::Failure, Fetched::Answer)
+    }
+
+    async fn ask_in_time(&self, url: &HttpUrl, question: Question) -> Result<HttpAnswer, String> {
+        let network = self.network_to_others().await;
+        let probe = network.probe(url.as_str()).map_err(|error| error.to_string())?;
+        let mut line = probe.connect().await.map_err(|failure| failure.to_string())?;
+        let mut found = line.ask(question).await.map_err(|failure| failure.to_string())?;
+        let mut answer = HttpAnswer::new(found.head.status, Vec::new());
+        answer.content_type = text(&found.headers, CONTENT_TYPE.as_str());
+        answer.dpop_nonce = text(&found.headers, "dpop-nonce");
+        answer.retry_after = found.head.retry_after;
+        while let Some(chunk) = poll_fn(|context| found.body.poll_chunk(context)).await {
+            let chunk = chunk.map_err(|failure| failure.to_string())?;
+            if answer.body.len() + chunk.len() > HttpAnswer::LONGEST_BODY {
+                return Err(format!(
+                    "the answer is longer than {} bytes",
+                    HttpAnswer::LONGEST_BODY
+                ));
+            }
+            answer.body.extend_from_slice(&chunk);
+        }
+        Ok(answer)
+    }
+
+    async fn network_to_others(&self) -> Network {
+        if self.near == NearHosts::Allowed {
+            return self.network.clone();
+        }
+        let closest = *self.distance.get_or_init(|| distance(&self.server)).await;
+        self.network.clone().only_to(move |ip| kind_of_ip(ip) <= closest)
+    }
+}
+
+/// How close a server is: a name in a private network tells nothing by itself.
+///
+/// Of several addresses the farthest counts, so that a public server does not become a private one by
+/// naming a private address among its own.
+async fn distance(server: &HttpUrl) -> HostKind {
+    let host = server.host().trim_start_matches('[').trim_end_matches(']');
+    let port = server.port().unwrap_or_default();
+    let looked_up = timeout(LOOK_UP, tokio::net::lookup_host((host, port))).await;
+    // Behind a proxy, names may not be known here.
+    let Ok(Ok(addresses)) = looked_up else { return server.host_kind() };
+    let farthest = addresses.map(|address| kind_of_ip(address.ip())).min();
+    farthest.unwrap_or(HostKind::Public).max(server.host_kind())
+}
+
+fn question(headers: HeaderMap, body: Vec<u8>) -> Question {
+    let mut question = Question::of(Method::POST, Bytes::from(body));
+    question.headers = headers;
+    question
+}
+
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+const TIME: Duration = Duration::from_secs(10);
+const LOOK_UP: Duration = Duration::from_secs(2);
+const JSON: HeaderValue = HeaderValue::from_static("application/json");

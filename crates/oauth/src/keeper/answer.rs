@@ -1,0 +1,151 @@
+//! The answers to a client: its first token, a better one, and one that comes before it is asked for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::WWW_AUTHENTICATE;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use ridethrough::credentials::{Challenge, NoCredentials, Refused, Token};
+use ridethrough_oauth_core::Secret;
+use ridethrough_oauth_core::challenge::{Challenges, Demand};
+use ridethrough_oauth_core::grant::{AccessRefusal, Effect};
+use ridethrough_oauth_core::scope::ScopeSet;
+use tokio::time::timeout;
+
+use super::{Keeper, LoginRule, none};
+
+impl Keeper {
+    /// What the store has, if it can be used; a server that wants no login is not asked for one.
+    pub(crate) async fn first_token(self: &Arc<Self>) -> Result<Option<Token>, NoCredentials> {
+        self.remember_store().await;
+        if self.memory().grant().tokens().is_none() {
+            return Ok(None);
+        }
+        self.settle(self.want_token(), LoginRule::Never).await
+    }
+
+    /// A better token than the one that was refused.
+    pub(crate) async fn better_token(
+        self: &Arc<Self>,
+        refused: Refused<'_>,
+    ) -> Result<Option<Token>, NoCredentials> {
+        self.remember_store().await;
+        let challenges = refused.challenge.map(read).unwrap_or_default();
+        self.memory().challenges = challenges.clone();
+        if let Some(Demand::MoreScope(scopes)) = challenges.demand(StatusCode::FORBIDDEN) {
+            let effect = self.demand_scope(&scopes);
+            return self.settle(effect, LoginRule::IfNeeded).await;
+        }
+        let Some(token) = self.current(refused.token) else {
+            return self.settle(self.want_token(), LoginRule::IfNeeded).await;
+        };
+        // Of a token that has ended a refusal is to be expected, and says nothing about the issuer.
+        let is_live = self.memory().usable_token(self.context.now()).is_some();
+        if is_live && self.has_moved(&challenges).await {
+            return self.log_in_elsewhere().await;
+        }
+        let now = self.context.now();
+        let effect = self.memory().grant().token_refused(now, &token, AccessRefusal::Token);
+        self.settle(effect.unwrap_or(Effect::GiveUp), LoginRule::IfNeeded).await
+    }
+
+    /// Waits for a token that takes the place of the one that was given out. Nobody is asked to log in.
+    pub(crate) async fn renewed(self: &Arc<Self>) -> Token {
+        loop {
+            let mut ended = self.ended.subscribe();
+            self.save_unsaved().await;
+            if let Some(token) = self.newer_token().await {
+                return token;
+            }
+            // The sender is ours, and lives as long as we do.
+            let _ = timeout(self.until_due(), ended.changed()).await;
+        }
+    }
+
+    /// Reads the store, the first time.
+    pub(super) async fn remember_store(&self) {
+        if self.memory().is_loaded {
+            return;
+        }
+        match self.context.load().await {
+            Ok(record) => {
+                let mut memory = self.memory();
+                if !memory.is_loaded {
+                    memory.loaded(record);
+                }
+            }
+            Err(error) => {
+                let error = crate::error::with_causes(&error);
+                tracing::warn!(error, "the store could not be read");
+            }
+        }
+    }
+
+    async fn newer_token(self: &Arc<Self>) -> Option<Token> {
+        let handed = self.memory().handed.clone()?;
+        let now = self.context.now();
+        let is_due = self.memory().is_due(now);
+        if self.context.is_unattended() && is_due {
+            // A failure is told to the call that needs the token.
+            let mut last = self.login.lock().await;
+            let _ = self.run_login(&mut last, None, super::BegunBy::Call).await;
+        }
+        let token = match self.want_token() {
+            Effect::UseToken(token) => token,
+            work @ Effect::AskStore { .. } => match self.spawn_work(work).await {
+                Ok(Effect::UseToken(token)) => token,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        if token == handed { None } else { self.hand_out(&token).ok() }
+    }
+
+    /// How long to wait before the grant is looked at again. The wall clock may jump, and another process may
+    /// log in, so that it is never long.
+    fn until_due(&self) -> Duration {
+        let now = self.context.now();
+        match self.memory().due_at().filter(|due| now < *due) {
+            Some(due) => due.since(now).min(LONGEST),
+            // It is due already, and could not be renewed.
+            None => OVERDUE,
+        }
+    }
+
+    fn demand_scope(&self, scopes: &ScopeSet) -> Effect {
+        // The hook is not told which call it was: what is demanded tells one demand from another.
+        let operation = scopes.to_text().unwrap_or_default();
+        let resource = &self.context.account.server_url;
+        self.memory().grant().insufficient_scope(resource, &operation, scopes)
+    }
+
+    /// The token in force, if it is the one that was refused.
+    fn current(&self, refused: Option<&Token>) -> Option<Secret> {
+        let held = self.memory().grant().tokens().map(|tokens| tokens.access.clone())?;
+        let token = Token::bearer(held.expose()).ok()?;
+        refused.is_some_and(|refused| refused.is_same(&token)).then_some(held)
+    }
+
+    /// Nothing of the old issuer is shown to the new one; a person decides whether that is trusted.
+    async fn log_in_elsewhere(self: &Arc<Self>) -> Result<Option<Token>, NoCredentials> {
+        if self.context.oauth.person.is_none() {
+            return Err(none("the server sends its people to another issuer; log in again"));
+        }
+        let mut last = self.login.lock().await;
+        self.log_in_for_call(&mut last, None).await
+    }
+}
+
+/// The challenge in the words of the pure half.
+fn read(challenge: &Challenge) -> Challenges {
+    let mut headers = HeaderMap::new();
+    for line in challenge.header.lines() {
+        if let Ok(value) = HeaderValue::from_str(line) {
+            headers.append(WWW_AUTHENTICATE, value);
+        }
+    }
+    Challenges::read(&headers)
+}
+
+const OVERDUE: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(30);

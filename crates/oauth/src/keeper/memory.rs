@@ -1,0 +1,145 @@
+//! What is known of a grant between two steps.
+
+use ridethrough_oauth_core::challenge::Challenges;
+use ridethrough_oauth_core::grant::{Effect, Grant, Phase, RepeatScope};
+use ridethrough_oauth_core::scope::ScopeSet;
+use ridethrough_oauth_core::store::{GrantRecord, StoredEnd};
+use ridethrough_oauth_core::tokens::Tokens;
+use ridethrough_oauth_core::{Secret, Timestamp};
+
+/// What is known of a grant.
+pub(super) struct Memory {
+    grant: Grant,
+    /// What the tokens of the grant belong to.
+    pub(super) record: Option<GrantRecord>,
+    /// What the store held when it was last read.
+    pub(super) stored: Option<GrantRecord>,
+    /// Whether the store was ever read.
+    pub(super) is_loaded: bool,
+    /// Whether the tokens of the grant are still to be written.
+    pub(super) is_unsaved: bool,
+    /// The token that was given out last.
+    pub(super) handed: Option<Secret>,
+    /// What the MCP server asked for last.
+    pub(super) challenges: Challenges,
+    /// The work that is under way.
+    pub(super) under_way: Option<UnderWay>,
+}
+
+/// Work that must be reported to the grant, whatever becomes of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum UnderWay {
+    Refresh(u64),
+    Store(u64),
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            grant: Grant::new(None, ScopeSet::default(), RepeatScope::Yes),
+            record: None,
+            stored: None,
+            is_loaded: false,
+            is_unsaved: false,
+            handed: None,
+            challenges: Challenges::default(),
+            under_way: None,
+        }
+    }
+}
+
+impl Memory {
+    pub(super) const fn grant(&mut self) -> &mut Grant {
+        &mut self.grant
+    }
+
+    /// The access token, if requests may be sent with it.
+    pub(super) fn usable_token(&self, now: Timestamp) -> Option<Secret> {
+        let is_usable = matches!(self.grant.phase(now), Phase::Due | Phase::Fresh);
+        self.grant.tokens().filter(|_| is_usable).map(|tokens| tokens.access.clone())
+    }
+
+    /// When the access token is to be renewed.
+    pub(super) fn due_at(&self) -> Option<Timestamp> {
+        self.grant.tokens().and_then(Tokens::due_at)
+    }
+
+    /// Whether the access token is live and to be renewed.
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        self.grant.phase(now) == Phase::Due
+    }
+
+    pub(super) fn issuer(&self) -> Option<String> {
+        self.record.as_ref().map(|record| record.endpoints.issuer().to_owned())
+    }
+
+    /// What a login begins with.
+    pub(super) fn for_login(&self) -> (Challenges, Option<GrantRecord>) {
+        (self.challenges.clone(), self.record.clone())
+    }
+
+    /// Takes what the store held at the start.
+    pub(super) fn loaded(&mut self, record: Option<GrantRecord>) {
+        self.is_loaded = true;
+        self.stored = record.clone();
+        if let Some(record) = record {
+            let requested = record.requested.clone();
+            self.grant = Grant::new(good_tokens(&record), requested, RepeatScope::Yes);
+            self.record = Some(record);
+        }
+    }
+
+    /// Takes what the store held when the grant asked for it.
+    pub(super) fn answer_store(
+        &mut self,
+        now: Timestamp,
+        id: u64,
+        stored: Option<GrantRecord>,
+    ) -> Option<Effect> {
+        let tokens = stored.as_ref().and_then(good_tokens);
+        self.stored = stored;
+        let effect = self.grant.handle_store(now, id, tokens);
+        // Tokens go to the issuer that they came with: an adopted token brings its record along.
+        let held = self.grant.tokens().map(|tokens| &tokens.access);
+        let of_stored = self.stored.as_ref().and_then(|it| it.tokens.as_ref()).map(|it| &it.access);
+        if held.is_some() && held == of_stored {
+            self.record = self.stored.clone();
+            self.is_unsaved = false;
+        }
+        effect
+    }
+
+    /// A login has brought this record, which is stored.
+    pub(super) fn logged_in(&mut self, record: GrantRecord) {
+        if let Some(tokens) = &record.tokens {
+            self.grant.logged_in(tokens.clone(), record.requested.clone());
+        }
+        self.stored = Some(record.clone());
+        self.record = Some(record);
+        self.is_loaded = true;
+        self.is_unsaved = false;
+    }
+
+    /// Forgets the grant; the store is read again when it is next needed.
+    pub(super) fn forget(&mut self) {
+        let challenges = std::mem::take(&mut self.challenges);
+        *self = Self { challenges, ..Self::default() };
+    }
+
+    /// The record as it should be stored: with the tokens that are held.
+    pub(super) fn to_store(&self) -> Option<GrantRecord> {
+        let mut record = self.record.clone()?;
+        record.tokens = Some(self.grant.tokens()?.clone());
+        record.end = None;
+        Some(record)
+    }
+}
+
+/// The tokens of a record, without a refresh token that has ended.
+fn good_tokens(record: &GrantRecord) -> Option<Tokens> {
+    let mut tokens = record.tokens.clone()?;
+    if record.end == Some(StoredEnd::GrantDead) {
+        tokens.refresh = None;
+    }
+    Some(tokens)
+}

@@ -1,0 +1,155 @@
+//! The loopback listener: waits for the browser to come back from a login.
+//!
+//! It listens on this machine only, and before anybody opens the URL. Whatever is not the callback of this
+//! login, by host, method, path or state, is answered 400 and changes nothing. What is answered is a fixed
+//! text: words of a request are never in it. The first request with the state of the login ends it.
+
+mod request;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use ridethrough_oauth_core::HttpUrl;
+use ridethrough_oauth_core::login::{Callback, CallbackOutcome, PendingLogin, is_own_host};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use request::{Reply, Request};
+
+use crate::error::LoginFailure;
+use crate::person::Person;
+use crate::settings::RedirectTo;
+
+/// Waits for the browser on a port of this machine.
+#[derive(Debug)]
+pub(crate) struct CallbackListener {
+    sockets: [Option<TcpListener>; 2],
+    host: String,
+    path: String,
+    port: u16,
+}
+
+impl CallbackListener {
+    /// Binds the port that is asked for, or `usual` if it is free, or any.
+    pub(crate) async fn bind(to: &RedirectTo, usual: Option<u16>) -> io::Result<Self> {
+        let first = match (to.port, usual) {
+            (Some(port), _) => bind(IpAddr::V4(Ipv4Addr::LOCALHOST), port).await?,
+            (None, usual) => bind_usual(usual).await?,
+        };
+        let port = first.local_addr()?.port();
+        // `localhost` may lead there first. Without IPv6 there is nothing to be led to.
+        let second = bind(IpAddr::V6(Ipv6Addr::LOCALHOST), port).await.ok();
+        let (host, path) = (to.host.clone(), to.path.clone());
+        Ok(Self { sockets: [Some(first), second], host, path, port })
+    }
+
+    /// Where the browser is sent back to: as it was asked for, then in the other spelling.
+    pub(crate) fn redirect_uris(&self) -> Vec<HttpUrl> {
+        let other = if self.host == "localhost" { "127.0.0.1" } else { "localhost" };
+        [self.host.as_str(), other]
+            .iter()
+            .filter_map(|host| {
+                HttpUrl::parse(&format!("http://{host}:{}{}", self.port, self.path)).ok()
+            })
+            .collect()
+    }
+
+    /// Waits for the callback of this login, or for one that the person pastes.
+    pub(crate) async fn wait(
+        &self,
+        login: &mut PendingLogin,
+        person: &dyn Person,
+        within: Duration,
+    ) -> Result<CallbackOutcome, LoginFailure> {
+        let end = Instant::now() + within;
+        let waiting = self.wait_for_ever(login, person);
+        timeout_at(end, waiting).await.map_err(|_| LoginFailure::NotFinished(within))
+    }
+
+    async fn wait_for_ever(
+        &self,
+        login: &mut PendingLogin,
+        person: &dyn Person,
+    ) -> CallbackOutcome {
+        let mut requests = JoinSet::new();
+        let mut pasted = person.pasted();
+        loop {
+            let [first, second] = &self.sockets;
+            let has_room = requests.len() < MOST_AT_ONCE;
+            tokio::select! {
+                stream = accept(first), if has_room => drop(requests.spawn(request::read(stream))),
+                stream = accept(second), if has_room => drop(requests.spawn(request::read(stream))),
+                Some(read) = requests.join_next() => {
+                    let Ok(Some((stream, request))) = read else { continue };
+                    let outcome = take(login, request.as_ref());
+                    let reply = Reply::to(outcome.as_ref());
+                    match outcome {
+                        Some(outcome) => {
+                            request::reply(stream, reply).await;
+                            return outcome;
+                        }
+                        None => drop(tokio::spawn(request::reply(stream, reply))),
+                    }
+                }
+                text = &mut pasted => {
+                    let callback = Callback::from_pasted(&text);
+                    if let Some(outcome) = callback.and_then(|callback| ours(login, &callback)) {
+                        return outcome;
+                    }
+                    pasted = person.pasted();
+                }
+            }
+        }
+    }
+}
+
+/// What a request means for the login; `None` if it is not its callback.
+fn take(login: &mut PendingLogin, request: Option<&Request>) -> Option<CallbackOutcome> {
+    let request = request.filter(|request| request.method == "GET")?;
+    let host = request.host.as_deref().filter(|host| is_own_host(host, login));
+    host?;
+    let callback = Callback::from_target(&request.target, login)?;
+    ours(login, &callback)
+}
+
+fn ours(login: &mut PendingLogin, callback: &Callback) -> Option<CallbackOutcome> {
+    match login.handle(callback) {
+        CallbackOutcome::Ignored(why) => {
+            tracing::debug!(?why, "a callback was ignored");
+            None
+        }
+        outcome => Some(outcome),
+    }
+}
+
+async fn accept(listener: &Option<TcpListener>) -> TcpStream {
+    loop {
+        let Some(listener) = listener else { return std::future::pending().await };
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            // Too many open files, or a peer that left: the next one may be the browser.
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+async fn bind(ip: IpAddr, port: u16) -> io::Result<TcpListener> {
+    TcpListener::bind(SocketAddr::new(ip, port)).await
+}
+
+async fn bind_usual(usual: Option<u16>) -> io::Result<TcpListener> {
+    let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    match usual {
+        Some(port) => match bind(ip, port).await {
+            Ok(listener) => Ok(listener),
+            Err(_) => bind(ip, 0).await,
+        },
+        None => bind(ip, 0).await,
+    }
+}
+
+/// A browser needs one connection, and opens a few more on suspicion.
+const MOST_AT_ONCE: usize = 32;
+const PAUSE: Duration = Duration::from_millis(50);

@@ -1,0 +1,145 @@
+//! A login from end to end: find the authorization server, become its client, bring tokens, keep them.
+
+mod browser;
+mod client;
+mod device;
+mod find;
+
+use std::sync::Arc;
+
+use ridethrough_oauth_core::challenge::Challenges;
+use ridethrough_oauth_core::client::Client;
+use ridethrough_oauth_core::discovery::Found;
+use ridethrough_oauth_core::scope::{ScopeRequest, ScopeSet, ScopeSources};
+use ridethrough_oauth_core::store::{GrantKey, GrantRecord};
+use ridethrough_oauth_core::token_request::TokenRequest;
+use ridethrough_oauth_core::tokens::Tokens;
+
+use crate::context::Context;
+use crate::error::LoginFailure;
+use crate::person::Person;
+use crate::settings::Flow;
+
+pub(crate) use find::find;
+
+/// What a login begins with.
+pub(crate) struct Login {
+    pub(crate) context: Arc<Context>,
+    /// What the MCP server asked for.
+    pub(crate) challenges: Challenges,
+    /// All scopes to ask for, after a demand for more.
+    pub(crate) scopes: Option<ScopeSet>,
+    /// The last login.
+    pub(crate) recorded: Option<GrantRecord>,
+    /// Whose idea it was.
+    pub(crate) begun_by: BegunBy,
+}
+
+/// Whose idea a login was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BegunBy {
+    /// A call needs it: an authorization server that has changed is not trusted with what it did not issue.
+    Call,
+    /// A person, who accepts whatever the server has become.
+    Person,
+}
+
+impl Login {
+    /// Brings tokens and keeps them.
+    pub(crate) async fn run(
+        &self,
+        person: Option<&dyn Person>,
+    ) -> Result<GrantRecord, LoginFailure> {
+        let issuer = self.recorded.as_ref().map(|record| record.endpoints.issuer().to_owned());
+        let found = find(&self.context, &self.challenges, issuer).await?;
+        self.check_endpoints(&found)?;
+        match (&self.context.oauth.flow, person) {
+            (Flow::Browser, Some(person)) => self.by_browser(&found, person).await,
+            (Flow::ClientCredentials(_), _) => self.by_client_credentials(found).await,
+            (Flow::Device, Some(person)) => self.by_device(&found, person).await,
+            (Flow::Browser | Flow::Device, None) => {
+                Err(LoginFailure::Needed(ridethrough_oauth_core::grant::LoginReason::NoGrant))
+            }
+        }
+    }
+
+    /// The same issuer with an endpoint elsewhere may be somebody else.
+    fn check_endpoints(&self, found: &Found) -> Result<(), LoginFailure> {
+        let same = self.recorded.as_ref().filter(|it| it.endpoints.issuer() == found.server.issuer);
+        match (same, self.begun_by) {
+            (Some(record), BegunBy::Call) => Ok(record.endpoints.check(&found.server)?),
+            _ => Ok(()),
+        }
+    }
+
+    async fn by_client_credentials(&self, found: Found) -> Result<GrantRecord, LoginFailure> {
+        let scopes = self.scope_request(&found).scopes;
+        let client = self.client(&found, &scopes, Vec::new()).await?;
+        let requests = self.context.requests(&found.server, &client)?;
+        let request = requests.for_resource(found.resource.as_deref()).client_credentials(&scopes);
+        self.complete(Granted { found, client, scopes }, request).await
+    }
+
+    fn scope_request(&self, found: &Found) -> ScopeRequest {
+        if let Some(scopes) = &self.scopes {
+            return ScopeRequest::for_scopes(scopes.clone(), &found.server);
+        }
+        let sources = ScopeSources {
+            configured: self.context.oauth.scopes.as_ref(),
+            challenge: self.challenges.scope(),
+            resource: found.scopes(),
+        };
+        ScopeRequest::choose(sources, &found.server)
+    }
+
+    /// Exchanges what was granted for tokens and keeps them, whatever becomes of whoever waits: a code is
+    /// good for one exchange only.
+    async fn complete(
+        &self,
+        granted: Granted,
+        request: TokenRequest,
+    ) -> Result<GrantRecord, LoginFailure> {
+        let context = self.context.clone();
+        let completing = tokio::spawn(async move {
+            let tokens = context.tokens(&request).await?;
+            keep(&context, granted, tokens).await
+        });
+        completing.await.unwrap_or_else(|error| {
+            let why =
+                if error.is_panic() { "a fault in this program" } else { "the runtime ended" };
+            Err(LoginFailure::NoAnswer {
+                url: "the token endpoint".to_owned(),
+                why: why.to_owned(),
+            })
+        })
+    }
+}
+
+/// What a login has brought but tokens.
+struct Granted {
+    found: Found,
+    client: Client,
+    scopes: ScopeSet,
+}
+
+async fn keep(
+    context: &Context,
+    granted: Granted,
+    tokens: Tokens,
+) -> Result<GrantRecord, LoginFailure> {
+    let Granted { found, client, scopes } = granted;
+    let issuer = found.server.issuer.clone();
+    let key = GrantKey {
+        resource: found.resource.clone().unwrap_or_else(|| context.account.server_url.clone()),
+        issuer: issuer.clone(),
+        client_id: client.id.clone(),
+        profile: context.account.profile.clone(),
+    };
+    let client = client.of_issuer(issuer);
+    let mut record = GrantRecord::new(key, &context.account.server_url, client, &found.server);
+    record.resource_parameter = found.resource;
+    record.requested = scopes;
+    record.tokens = Some(tokens);
+    context.save_login(&record).await?;
+    Ok(record)
+}

@@ -1,0 +1,100 @@
+//! Becoming a client, performed.
+
+use ridethrough_oauth_core::client::{Client, ClientKind};
+use ridethrough_oauth_core::discovery::Found;
+use ridethrough_oauth_core::registration::{
+    ClientChoice, ClientDescription, ClientSources, Registration, RegistrationOutcome,
+};
+use ridethrough_oauth_core::scope::ScopeSet;
+use ridethrough_oauth_core::{Fetched, HttpUrl};
+
+use super::{BegunBy, Login};
+use crate::error::LoginFailure;
+
+impl Login {
+    /// The client to be at this server, registered if need be.
+    pub(super) async fn client(
+        &self,
+        found: &Found,
+        scopes: &ScopeSet,
+        redirect_uris: Vec<HttpUrl>,
+    ) -> Result<Client, LoginFailure> {
+        self.client_of(self.sources(found), found, scopes, redirect_uris).await
+    }
+
+    /// A client that is registered anew, after the server has forgotten the old one.
+    pub(super) async fn new_client(
+        &self,
+        found: &Found,
+        scopes: &ScopeSet,
+        redirect_uris: Vec<HttpUrl>,
+    ) -> Result<Client, LoginFailure> {
+        let sources = ClientSources { recorded: None, ..self.sources(found) };
+        self.client_of(sources, found, scopes, redirect_uris).await
+    }
+
+    async fn client_of(
+        &self,
+        sources: ClientSources,
+        found: &Found,
+        scopes: &ScopeSet,
+        redirect_uris: Vec<HttpUrl>,
+    ) -> Result<Client, LoginFailure> {
+        let (name, scopes) = (self.context.oauth.name.clone(), scopes.clone());
+        let description = ClientDescription { name, redirect_uris, scopes };
+        let choice = ClientChoice::choose(sources, description, &found.server, self.context.now())?;
+        match choice {
+            ClientChoice::AskPerson => {
+                Err(LoginFailure::ClientIdNeeded { issuer: found.server.issuer.clone() })
+            }
+            ClientChoice::Register(registration) => self.register(registration).await,
+            ClientChoice::Use(client) => Ok(client),
+        }
+    }
+
+    fn sources(&self, found: &Found) -> ClientSources {
+        let recorded = self.recorded.as_ref();
+        // What a server that has changed did not issue is not shown to it.
+        let is_unchanged = |record: &&_| {
+            let record: &ridethrough_oauth_core::store::GrantRecord = record;
+            record.endpoints.check(&found.server).is_ok()
+        };
+        let own = recorded.filter(|record| record.client.kind == ClientKind::Dynamic);
+        ClientSources {
+            preregistered: self.preregistered(),
+            metadata_document: self.context.metadata_document.clone(),
+            recorded: own.filter(is_unchanged).map(|record| record.client.clone()),
+        }
+    }
+
+    /// The person's client belongs to the issuer of the last login, until the person logs in elsewhere.
+    fn preregistered(&self) -> Option<Client> {
+        let client = self.context.preregistered.clone()?;
+        let last = self.recorded.as_ref().filter(|record| record.client.id == client.id);
+        match (last, self.begun_by) {
+            (Some(record), BegunBy::Call) => Some(client.of_issuer(record.endpoints.issuer())),
+            _ => Some(client),
+        }
+    }
+
+    async fn register(&self, mut registration: Registration) -> Result<Client, LoginFailure> {
+        loop {
+            let fetched =
+                self.context.fetch.post_json(registration.url(), registration.body()).await;
+            let answer = match fetched {
+                Fetched::Answer(answer) => answer,
+                Fetched::Failure(why) => {
+                    return Err(LoginFailure::NoAnswer {
+                        url: registration.url().to_string(),
+                        why,
+                    });
+                }
+            };
+            match registration.handle(&answer) {
+                RegistrationOutcome::AgainWithoutScope => {}
+                RegistrationOutcome::Failed(error) => return Err(error.into()),
+                RegistrationOutcome::Registered(client) => return Ok(*client),
+            }
+        }
+    }
+}

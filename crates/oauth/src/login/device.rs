@@ -1,0 +1,92 @@
+//! A login on another device (RFC 8628), performed.
+
+use std::time::Duration;
+
+use ridethrough_oauth_core::device::{DeviceError, DeviceFlow, DeviceOutcome, DeviceStep};
+use ridethrough_oauth_core::discovery::Found;
+use ridethrough_oauth_core::store::GrantRecord;
+use ridethrough_oauth_core::token_request::TokenRequests;
+use ridethrough_oauth_core::{Fetched, HttpUrl, Secret, token_answer};
+use tokio::time::sleep;
+
+use super::{Granted, Login, keep};
+use crate::error::LoginFailure;
+use crate::person::{LoginPrompt, Person};
+
+impl Login {
+    /// Shows a code, and asks until the person has consented.
+    pub(super) async fn by_device(
+        &self,
+        found: &Found,
+        person: &dyn Person,
+    ) -> Result<GrantRecord, LoginFailure> {
+        let scopes = self.scope_request(found).scopes;
+        let client = self.client(found, &scopes, Vec::new()).await?;
+        let requests = self.context.requests(&found.server, &client)?;
+        let requests = requests.for_resource(found.resource.as_deref());
+        let no_endpoint = || LoginFailure::NoDeviceEndpoint { issuer: found.server.issuer.clone() };
+        let request = requests.device_authorization(&scopes).ok_or_else(no_endpoint)?;
+        let answer = match self.context.fetch.post(&request).await {
+            Fetched::Answer(answer) => answer,
+            Fetched::Failure(why) => {
+                return Err(LoginFailure::NoAnswer { url: request.url().to_string(), why });
+            }
+        };
+        let mut flow = DeviceFlow::begin(&answer, self.context.now())?;
+        let url = flow.verification_uri_complete().unwrap_or(flow.verification_uri());
+        person.show(&self.device_prompt(url, &flow, &scopes)).await;
+        let tokens = loop {
+            match flow.step(self.context.now()) {
+                DeviceStep::Ask(code) => {
+                    if let Some(tokens) = self.ask(&mut flow, &requests, &code).await? {
+                        break tokens;
+                    }
+                }
+                DeviceStep::Expired => return Err(DeviceError::Expired.into()),
+                // An answer is never awaited elsewhere than above.
+                DeviceStep::Wait => sleep(MOMENT).await,
+                DeviceStep::WaitUntil(at) => sleep(at.since(self.context.now()).max(MOMENT)).await,
+            }
+        };
+        let tokens = self.context.as_sent(tokens).ok_or(LoginFailure::NoIdToken)?;
+        let granted = Granted { found: found.clone(), client: client.clone(), scopes };
+        keep(&self.context, granted, tokens).await
+    }
+
+    async fn ask(
+        &self,
+        flow: &mut DeviceFlow,
+        requests: &TokenRequests<'_>,
+        code: &Secret,
+    ) -> Result<Option<ridethrough_oauth_core::tokens::Tokens>, LoginFailure> {
+        let request = requests.device_code(code);
+        let now = || self.context.now();
+        let answer = match self.context.fetch.post(&request).await {
+            Fetched::Answer(answer) => Some(token_answer::read(&answer, request.asked(), now())),
+            Fetched::Failure(_) => None,
+        };
+        match flow.handle(now(), answer) {
+            DeviceOutcome::Failed(error) => Err(error.into()),
+            DeviceOutcome::Granted(tokens) => Ok(Some(tokens)),
+            DeviceOutcome::NotYet => Ok(None),
+        }
+    }
+
+    fn device_prompt(
+        &self,
+        url: &HttpUrl,
+        flow: &DeviceFlow,
+        scopes: &ridethrough_oauth_core::scope::ScopeSet,
+    ) -> LoginPrompt {
+        LoginPrompt {
+            url: url.as_str().to_owned(),
+            user_code: Some(flow.user_code().to_owned()),
+            issuer_host: url.host().to_owned(),
+            server: self.context.account.server_url.clone(),
+            scopes: scopes.clone(),
+        }
+    }
+}
+
+/// A clock that is set back must not make us ask without a pause.
+const MOMENT: Duration = Duration::from_millis(10);

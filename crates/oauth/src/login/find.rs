@@ -1,0 +1,32 @@
+//! Discovery, performed.
+
+use ridethrough_oauth_core::challenge::Challenges;
+use ridethrough_oauth_core::discovery::{Discovery, DiscoverySettings, Found, Step};
+
+use crate::context::Context;
+use crate::error::LoginFailure;
+
+/// Finds the authorization server of the MCP server.
+pub(crate) async fn find(
+    context: &Context,
+    challenges: &Challenges,
+    recorded_issuer: Option<String>,
+) -> Result<Found, LoginFailure> {
+    let settings = DiscoverySettings {
+        resource: context.oauth.resource.clone(),
+        trusted_issuer: context.oauth.trusted_issuer.clone(),
+        recorded_issuer,
+        pkce: context.pkce(),
+        near_hosts: context.oauth.near_hosts,
+    };
+    let mut discovery = Discovery::new(context.server.clone(), challenges, settings);
+    loop {
+        let url = match discovery.step() {
+            Step::Failed(error) => return Err(error.clone().into()),
+            Step::Found(found) => return Ok(found.clone()),
+            Step::Get(url) => url.clone(),
+        };
+        let fetched = context.fetch.get(&url).await;
+        discovery.handle(&url, &fetched);
+    }
+}

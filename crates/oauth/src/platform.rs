@@ -1,0 +1,140 @@
+//! What differs by platform, and no other file of this crate names one: whose a file is, where data is kept,
+//! and what opens a browser.
+//!
+//! On Unix a file has an owner and a mode. Elsewhere a file has the rights of its folder, which is below the
+//! user's own.
+
+pub(crate) use folder::data_folder;
+pub(crate) use opener::opener;
+pub(crate) use rights::{
+    check_private, create_private, make_private, open, open_lock, sync_folder,
+};
+
+#[cfg(unix)]
+mod rights {
+    use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+    use std::io;
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+    use std::path::Path;
+
+    use rustix::fs::OFlags;
+
+    /// Whether it is this user's, and nobody else may read or write it.
+    pub(crate) fn check_private(found: &Metadata) -> Result<(), &'static str> {
+        if found.uid() != rustix::process::geteuid().as_raw() {
+            return Err("it belongs to another user");
+        }
+        if found.mode() & 0o077 != 0 {
+            return Err("others may read or write it; take their rights away");
+        }
+        Ok(())
+    }
+
+    /// Makes a folder, and those above it, that only its owner can enter.
+    pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
+        if fs::symlink_metadata(folder).is_ok() {
+            return Ok(());
+        }
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        // A umask may have taken rights of the owner's, too.
+        fs::set_permissions(folder, Permissions::from_mode(0o700))
+    }
+
+    /// Makes a new file that only its owner can read.
+    pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.set_permissions(Permissions::from_mode(0o600))?;
+        Ok(file)
+    }
+
+    /// Opens a file to be read; an error if it is a symbolic link.
+    pub(crate) fn open(path: &Path) -> io::Result<File> {
+        OpenOptions::new().read(true).custom_flags(careful()).open(path)
+    }
+
+    /// Opens a file to be locked, and makes it if there is none.
+    pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        options.custom_flags(careful()).open(path)
+    }
+
+    /// What was renamed in a folder is on the disk only with the folder.
+    pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+        File::open(folder)?.sync_all()
+    }
+
+    /// A symbolic link is not followed, and a pipe is not waited for.
+    const fn careful() -> i32 {
+        OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits().cast_signed()
+    }
+}
+
+#[cfg(not(unix))]
+mod rights {
+    use std::fs::{self, File, Metadata, OpenOptions};
+    use std::io;
+    use std::path::Path;
+
+    pub(crate) const fn check_private(_: &Metadata) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)
+    }
+
+    pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+        File::create_new(path)
+    }
+
+    pub(crate) fn open(path: &Path) -> io::Result<File> {
+        if fs::symlink_metadata(path)?.is_symlink() {
+            return Err(io::Error::other("it is a symbolic link"));
+        }
+        File::open(path)
+    }
+
+    pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+    }
+
+    pub(crate) const fn sync_folder(_: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+mod folder {
+    use std::path::PathBuf;
+
+    /// Where programs keep the data of this user.
+    pub(crate) fn data_folder() -> Option<PathBuf> {
+        let variable =
+            |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+        if cfg!(windows) {
+            variable("LOCALAPPDATA")
+        } else if cfg!(target_os = "macos") {
+            variable("HOME").map(|home| home.join("Library/Application Support"))
+        } else {
+            let usual = || variable("HOME").map(|home| home.join(".local/share"));
+            variable("XDG_DATA_HOME").or_else(usual)
+        }
+    }
+}
+
+mod opener {
+    use std::process::Command;
+
+    /// The program that opens a URL, without a shell: the URL is its last argument.
+    pub(crate) fn opener() -> Command {
+        if cfg!(windows) {
+            let mut command = Command::new("rundll32.exe");
+            command.arg("url.dll,FileProtocolHandler");
+            command
+        } else if cfg!(target_os = "macos") {
+            Command::new("/usr/bin/open")
+        } else {
+            Command::new("xdg-open")
+        }
+    }
+}

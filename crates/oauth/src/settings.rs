@@ -1,0 +1,250 @@
+//! What may be set about a login.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ridethrough_oauth_core::address::NearHosts;
+use ridethrough_oauth_core::discovery::{PkceRule, ResourceParameter};
+use ridethrough_oauth_core::grant::LoginReason;
+use ridethrough_oauth_core::scope::ScopeSet;
+use ridethrough_oauth_core::{Secret, Timestamp};
+
+use crate::clock::Clock;
+use crate::key::ClientKey;
+use crate::person::Person;
+use crate::store::GrantStore;
+
+/// How a client logs in.
+///
+/// ```
+/// use ridethrough_oauth::person::Terminal;
+/// use ridethrough_oauth::{OAuth, RedirectTo};
+///
+/// let oauth = OAuth::new("my app")
+///     .client_id("registered-by-hand")
+///     .scopes(["files:read"])
+///     .redirect(RedirectTo { port: Some(8765), ..RedirectTo::default() })
+///     .person(Terminal::new());
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct OAuth {
+    pub(crate) flow: Flow,
+    pub(crate) name: String,
+    pub(crate) client_id: Option<String>,
+    pub(crate) client_secret: Option<Secret>,
+    pub(crate) client_metadata_url: Option<String>,
+    pub(crate) scopes: Option<ScopeSet>,
+    pub(crate) profile: String,
+    pub(crate) redirect: RedirectTo,
+    pub(crate) resource: ResourceParameter,
+    pub(crate) trusted_issuer: Option<String>,
+    pub(crate) pkce: PkceRule,
+    pub(crate) near_hosts: NearHosts,
+    pub(crate) authorize_parameters: Vec<(String, String)>,
+    pub(crate) uses_id_token: bool,
+    pub(crate) login_within: Duration,
+    pub(crate) store: Option<Arc<dyn GrantStore>>,
+    pub(crate) person: Option<Arc<dyn Person>>,
+    pub(crate) on_login_needed: Option<OnLoginNeeded>,
+    pub(crate) clock: Clock,
+}
+
+pub(crate) type OnLoginNeeded = Arc<dyn Fn(&LoginReason) + Send + Sync>;
+
+/// How tokens are come by.
+#[derive(Clone)]
+pub(crate) enum Flow {
+    /// A person logs in by a browser on this machine.
+    Browser,
+    /// The client is known by its key; there is no person.
+    ClientCredentials(ClientKey),
+    /// A person logs in on another device.
+    Device,
+}
+
+/// Where the browser is sent back to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedirectTo {
+    /// `127.0.0.1` or `localhost`; the listener is on this machine in either case. The default is
+    /// `127.0.0.1`, which nothing but this machine answers for.
+    pub host: String,
+    /// The port; `None` is the one of the last registration if it is free, else any. A port that is set
+    /// must be free: many servers compare it.
+    pub port: Option<u16>,
+    /// The path; `/callback`.
+    pub path: String,
+}
+
+impl Default for RedirectTo {
+    fn default() -> Self {
+        Self { host: "127.0.0.1".to_owned(), port: None, path: "/callback".to_owned() }
+    }
+}
+
+impl OAuth {
+    /// A login by a browser. The name is what people read when they consent.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            flow: Flow::Browser,
+            name: name.into(),
+            client_id: None,
+            client_secret: None,
+            client_metadata_url: None,
+            scopes: None,
+            profile: String::new(),
+            redirect: RedirectTo::default(),
+            resource: ResourceParameter::default(),
+            trusted_issuer: None,
+            pkce: PkceRule::default(),
+            near_hosts: NearHosts::default(),
+            authorize_parameters: Vec::new(),
+            uses_id_token: false,
+            login_within: LOGIN_WITHIN,
+            store: None,
+            person: None,
+            on_login_needed: None,
+            clock: Clock::default(),
+        }
+    }
+
+    /// Tokens of the client itself: nobody logs in.
+    ///
+    /// ```
+    /// use ridethrough_oauth::{ClientKey, OAuth, Secret};
+    ///
+    /// let oauth = OAuth::client_credentials("nightly-job", ClientKey::Secret(Secret::new("..")));
+    /// ```
+    pub fn client_credentials(id: impl Into<String>, key: ClientKey) -> Self {
+        let id = id.into();
+        Self { flow: Flow::ClientCredentials(key), ..Self::new(id.clone()).client_id(id) }
+    }
+
+    /// The client that a person registered at the authorization server.
+    pub fn client_id(mut self, id: impl Into<String>) -> Self {
+        self.client_id = Some(id.into());
+        self
+    }
+
+    /// The secret of the client that a person registered.
+    pub fn client_secret(mut self, secret: Secret) -> Self {
+        self.client_secret = Some(secret);
+        self
+    }
+
+    /// Where the client's metadata is published: its id at servers that read such documents. Others are
+    /// registered at.
+    pub fn client_metadata_url(mut self, url: impl Into<String>) -> Self {
+        self.client_metadata_url = Some(url.into());
+        self
+    }
+
+    /// Asks for exactly these scopes instead of those that the server names.
+    pub fn scopes<'a>(mut self, scopes: impl IntoIterator<Item = &'a str>) -> Self {
+        self.scopes = Some(scopes.into_iter().collect());
+        self
+    }
+
+    /// The person's name for one of several accounts at the server.
+    pub fn profile(mut self, name: impl Into<String>) -> Self {
+        self.profile = name.into();
+        self
+    }
+
+    /// Where the browser is sent back to.
+    pub fn redirect(mut self, to: RedirectTo) -> Self {
+        self.redirect = to;
+        self
+    }
+
+    /// What is sent as `resource`: by default what the server's metadata says.
+    pub fn resource(mut self, resource: ResourceParameter) -> Self {
+        self.resource = resource;
+        self
+    }
+
+    /// Accepts this issuer in a document although another one was looked for.
+    pub fn trust_issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.trusted_issuer = Some(issuer.into());
+        self
+    }
+
+    /// Takes it that the authorization server knows PKCE with S256 if its metadata does not speak of PKCE.
+    pub const fn assume_pkce(mut self) -> Self {
+        self.pkce = PkceRule::Assumed;
+        self
+    }
+
+    /// Lets the server name an authorization server that is closer to this machine than itself, such as one
+    /// in a private network.
+    pub const fn allow_near_hosts(mut self) -> Self {
+        self.near_hosts = NearHosts::Allowed;
+        self
+    }
+
+    /// Adds a parameter to the authorization URL, such as `audience`.
+    pub fn authorize_parameter(
+        mut self,
+        name: impl Into<String>,
+        value: impl Into<String>,
+    ) -> Self {
+        self.authorize_parameters.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sends requests with the identity token instead of the access token, until that ends.
+    pub const fn use_id_token(mut self) -> Self {
+        self.uses_id_token = true;
+        self
+    }
+
+    /// Logs in by a code that the person types in on another device, where no browser can come back.
+    pub fn device(mut self) -> Self {
+        self.flow = Flow::Device;
+        self
+    }
+
+    /// How long a person has for a login; 300 s.
+    pub const fn login_within(mut self, time: Duration) -> Self {
+        self.login_within = time;
+        self
+    }
+
+    /// Where grants are kept; by default in files ([`FileStore::new`](crate::store::FileStore::new)).
+    pub fn store(mut self, store: impl GrantStore) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Who logs in. Without one a login is never begun, and calls that need it end with an error.
+    pub fn person(mut self, person: impl Person) -> Self {
+        self.person = Some(Arc::new(person));
+        self
+    }
+
+    /// Is told when a call finds that somebody must log in and there is nobody.
+    pub fn on_login_needed(mut self, tell: impl Fn(&LoginReason) + Send + Sync + 'static) -> Self {
+        self.on_login_needed = Some(Arc::new(tell));
+        self
+    }
+
+    /// Reads the time from this instead of the system's clock, for tests.
+    pub fn clock(mut self, now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        self.clock = Clock::new(now);
+        self
+    }
+}
+
+impl fmt::Debug for OAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuth")
+            .field("name", &self.name)
+            .field("client_id", &self.client_id)
+            .field("profile", &self.profile)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A person has to find the window, a password and perhaps a telephone.
+const LOGIN_WITHIN: Duration = Duration::from_secs(300);

@@ -1,0 +1,66 @@
+//! Logging in, looking and logging out without a client.
+
+use std::time::Duration;
+
+use ridethrough_oauth::store::MemoryStore;
+use ridethrough_oauth::{GrantStatus, KeepClient, LoggedOut, OAuth};
+
+use crate::support::{World, builder, robot};
+
+#[tokio::test]
+async fn a_status_is_told_without_asking_anybody() {
+    let world = World::start().await;
+    let oauth = oauth().person(robot()).clock(world.clock.read());
+    let account = oauth.account(&builder(&world)).unwrap();
+    assert_eq!(account.status().await.unwrap().status, GrantStatus::NoAuth);
+
+    let status = account.log_in().await.unwrap();
+
+    assert_eq!(status.status, GrantStatus::Ok);
+    assert!(status.is_refreshable);
+    assert!(status.to_string().ends_with(", scopes mcp, refreshable"), "{status}");
+    world.clock.pass(Duration::from_secs(4000));
+    let asked = world.state().log.len();
+    let later = account.status().await.unwrap();
+    assert_eq!(later.status, GrantStatus::ExpiredRefreshable);
+    assert_eq!(world.state().log.len(), asked);
+}
+
+#[tokio::test]
+async fn a_logout_revokes_the_refresh_token_first_and_deletes_both() {
+    let world = World::start().await;
+    let account = oauth().person(robot()).account(&builder(&world)).unwrap();
+    account.log_in().await.unwrap();
+
+    let done = account.log_out(KeepClient::Yes).await.unwrap();
+
+    assert_eq!(done, LoggedOut::Done { not_revoked: None });
+    let hints: Vec<String> = {
+        let state = world.state();
+        let revoked = state.log.iter().filter(|it| it.request.path == "/revoke");
+        revoked.map(|it| it.request.form()["token_type_hint"].clone()).collect()
+    };
+    assert_eq!(hints, ["refresh_token", "access_token"]);
+    assert_eq!(account.status().await.unwrap().status, GrantStatus::LoginNeeded);
+    account.log_in().await.unwrap();
+    assert_eq!(world.count("one", "/register"), 1);
+}
+
+#[tokio::test]
+async fn a_logout_deletes_although_nothing_can_be_revoked() {
+    let world = World::start().await;
+    world.state().knows_revocation = false;
+    let account = oauth().person(robot()).account(&builder(&world)).unwrap();
+    account.log_in().await.unwrap();
+
+    let done = account.log_out(KeepClient::No).await.unwrap();
+
+    assert!(matches!(done, LoggedOut::Done { not_revoked: Some(_) }), "{done:?}");
+    assert_eq!(account.status().await.unwrap().status, GrantStatus::NoAuth);
+    let again = account.log_out(KeepClient::No).await.unwrap();
+    assert_eq!(again, LoggedOut::NobodyWasLoggedIn);
+}
+
+fn oauth() -> OAuth {
+    OAuth::new("test app").store(MemoryStore::default())
+}

@@ -1,0 +1,84 @@
+//! A server that sends its people elsewhere is shown nothing of the old login.
+
+use ridethrough_oauth::store::MemoryStore;
+use ridethrough_oauth::{OAuth, Secret};
+
+use crate::support::{World, call, client, robot};
+
+#[tokio::test]
+async fn another_issuer_gets_a_client_and_a_login_of_its_own() {
+    let world = World::start().await;
+    let client = client(&world, oauth().person(robot()));
+    call(&client).await.unwrap();
+    let old = secrets_of(&world);
+    world.state().issuer = "two";
+    world.end_access_tokens();
+
+    assert_eq!(call(&client).await.unwrap(), "hello");
+
+    let sent = world.sent_to("two");
+    for secret in old {
+        assert!(!sent.contains(&secret), "{secret} was shown to the new issuer");
+    }
+    assert_eq!(world.count("two", "/register"), 1);
+    assert!(world.token_forms("refresh_token").is_empty());
+}
+
+#[tokio::test]
+async fn without_a_person_another_issuer_gets_nothing() {
+    let world = World::start().await;
+    let store = MemoryStore::default();
+    call(&client(&world, oauth().store(store.clone()).person(robot()))).await.unwrap();
+    let alone = client(&world, oauth().store(store));
+    call(&alone).await.unwrap();
+    world.state().issuer = "two";
+    world.end_access_tokens();
+
+    let error = call(&alone).await.unwrap_err();
+
+    assert!(error.to_string().contains("another issuer"), "{error}");
+    assert_eq!(world.count("two", "/register") + world.count("two", "/token"), 0);
+}
+
+#[tokio::test]
+async fn a_client_of_the_persons_is_not_shown_to_another_issuer() {
+    let world = World::start().await;
+    let oauth = oauth().client_id("by-hand").client_secret(Secret::new("c4nary-secret"));
+    let client = client(&world, oauth.person(robot()));
+    call(&client).await.unwrap();
+    world.state().issuer = "two";
+    world.end_access_tokens();
+
+    let error = call(&client).await.unwrap_err();
+
+    assert!(error.to_string().contains("belongs to the issuer"), "{error}");
+    assert_eq!(world.count("two", "/token"), 0);
+}
+
+#[tokio::test]
+async fn a_foreign_token_endpoint_gets_no_refresh_token_and_no_new_login() {
+    let world = World::start().await;
+    let client = client(&world, oauth().person(robot()));
+    call(&client).await.unwrap();
+    let foreign = format!("{}/token", world.state().two);
+    world.state().foreign_token_endpoint = Some(foreign);
+    world.end_access_tokens();
+
+    assert_eq!(call(&client).await.unwrap(), "hello");
+    world.end_access_tokens();
+    world.state().refresh.clear();
+    let error = call(&client).await.unwrap_err();
+
+    assert!(error.to_string().contains("token_endpoint"), "{error}");
+    assert_eq!(world.count("two", "/token"), 0);
+}
+
+fn secrets_of(world: &World) -> Vec<String> {
+    let state = world.state();
+    let names = state.access.keys().chain(state.refresh.keys()).chain(state.clients.keys());
+    names.cloned().collect()
+}
+
+fn oauth() -> OAuth {
+    OAuth::new("test app").store(MemoryStore::default())
+}

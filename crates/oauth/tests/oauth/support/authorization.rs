@@ -1,0 +1,156 @@
+//! An authorization server with switches for what real ones do wrong.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::http::{Answer, Request, encode};
+use super::world::{Iss, Rotation, State};
+
+pub(super) fn answer(state: &mut State, site: &'static str, request: &Request) -> Answer {
+    match request.path.as_str() {
+        "/.well-known/oauth-authorization-server" => metadata(state, site),
+        "/register" => register(state, site, request),
+        "/authorize" => authorize(state, site, &request.query),
+        "/token" => token(state, site, request),
+        "/revoke" => revoke(state, request),
+        "/device" => device(state),
+        _ => Answer::new(404, ""),
+    }
+}
+
+fn metadata(state: &State, site: &str) -> Answer {
+    let origin = state.origin(site);
+    let foreign = state.foreign_token_endpoint.clone().filter(|_| site == "one");
+    let mut document = json!({
+        "issuer": origin,
+        "authorization_endpoint": format!("{origin}/authorize"),
+        "token_endpoint": foreign.unwrap_or(format!("{origin}/token")),
+        "device_authorization_endpoint": format!("{origin}/device"),
+        "code_challenge_methods_supported": ["S256"],
+        "client_id_metadata_document_supported": state.client_id_metadata,
+        "authorization_response_iss_parameter_supported": state.advertises_iss,
+    });
+    if state.registers {
+        document["registration_endpoint"] = format!("{origin}/register").into();
+    }
+    if state.knows_revocation {
+        document["revocation_endpoint"] = format!("{origin}/revoke").into();
+    }
+    Answer::json(200, document)
+}
+
+fn register(state: &mut State, site: &'static str, request: &Request) -> Answer {
+    let mut client: serde_json::Value = serde_json::from_str(&request.body).unwrap();
+    let (id, secret) = (state.name("client"), state.name("secret"));
+    state.clients.insert(id.clone(), site);
+    client["client_id"] = id.into();
+    client["client_secret"] = secret.into();
+    Answer::json(201, client)
+}
+
+fn authorize(state: &mut State, site: &str, query: &BTreeMap<String, String>) -> Answer {
+    let is_registered = state.clients.get(&query["client_id"]).is_some_and(|it| *it == site);
+    let is_known = is_registered || query["client_id"].starts_with("https://");
+    if !is_known && query["client_id"] != "by-hand" {
+        return Answer::json(400, json!({"error": "invalid_request"}));
+    }
+    assert_eq!(query["code_challenge_method"], "S256");
+    let code = state.name("code");
+    let mut location = format!("{}?state={}", query["redirect_uri"], encode(&query["state"]));
+    location += &if state.denies_login {
+        "&error=access_denied&error_description=no".to_owned()
+    } else {
+        format!("&code={code}")
+    };
+    location += &match state.iss {
+        Iss::Missing => String::new(),
+        Iss::Right => format!("&iss={}", encode(&state.origin(site))),
+        Iss::Wrong => "&iss=https%3A%2F%2Fevil.example".to_owned(),
+    };
+    state.codes.insert(code, query.clone());
+    Answer::new(302, "").with("location", &location)
+}
+
+fn token(state: &mut State, site: &str, request: &Request) -> Answer {
+    let form = request.form();
+    match form["grant_type"].as_str() {
+        "authorization_code" => match state.codes.remove(&form["code"]) {
+            Some(query) if query["redirect_uri"] == form["redirect_uri"] => {
+                let scope = query.get("scope").cloned().unwrap_or_default();
+                grant(state, &scope, true)
+            }
+            _ => Answer::json(400, json!({"error": "invalid_grant"})),
+        },
+        "refresh_token" => refresh(state, site, &form),
+        "client_credentials" => {
+            let scope = form.get("scope").cloned().unwrap_or_default();
+            grant(state, &scope, false)
+        }
+        "urn:ietf:params:oauth:grant-type:device_code" => match state.device_pending {
+            0 => grant(state, "mcp", true),
+            _ => {
+                state.device_pending -= 1;
+                Answer::json(400, json!({"error": "authorization_pending"}))
+            }
+        },
+        _ => Answer::json(400, json!({"error": "unsupported_grant_type"})),
+    }
+}
+
+fn refresh(state: &mut State, site: &str, form: &BTreeMap<String, String>) -> Answer {
+    if let Some(answer) = state.refresh_answers.pop_front() {
+        return answer;
+    }
+    let is_own_client = state.clients.get(&form["client_id"]).is_some_and(|it| *it == site);
+    if !is_own_client {
+        return Answer::json(401, json!({"error": "invalid_client"}));
+    }
+    let token = form["refresh_token"].clone();
+    match state.refresh.get(&token).cloned() {
+        Some((true, scope)) => {
+            let is_strict = state.rotation == Rotation::Strict;
+            if is_strict {
+                state.refresh.insert(token, (false, scope.clone()));
+            }
+            grant(state, &scope, is_strict).after(state.refresh_delay)
+        }
+        Some((false, _)) => {
+            // Used twice: whoever has its successors may be a thief.
+            state.refresh.clear();
+            state.access.clear();
+            Answer::json(400, json!({"error": "invalid_grant", "error_description": "replayed"}))
+        }
+        None => Answer::json(400, json!({"error": "invalid_grant"})),
+    }
+}
+
+fn grant(state: &mut State, scope: &str, with_refresh: bool) -> Answer {
+    let (access, refresh) = (state.name("access"), state.name("refresh"));
+    state.access.insert(access.clone(), scope.to_owned());
+    let mut answer = json!({
+        "access_token": access, "token_type": "Bearer", "expires_in": state.expires_in, "scope": scope,
+    });
+    if with_refresh {
+        state.refresh.insert(refresh.clone(), (true, scope.to_owned()));
+        answer["refresh_token"] = refresh.into();
+    }
+    Answer::json(200, answer)
+}
+
+fn revoke(state: &mut State, request: &Request) -> Answer {
+    let token = request.form()["token"].clone();
+    state.access.remove(&token);
+    state.refresh.remove(&token);
+    Answer::new(200, "")
+}
+
+fn device(state: &mut State) -> Answer {
+    let origin = state.one.clone();
+    let code = state.name("device");
+    Answer::json(
+        200,
+        json!({"device_code": code, "user_code": "ABCD-EFGH", "interval": 1, "expires_in": 600,
+               "verification_uri": format!("{origin}/activate")}),
+    )
+}

@@ -1,0 +1,52 @@
+//! An MCP server of revision 2025-06-18 that wants a token.
+
+use serde_json::{Value, json};
+
+use super::http::{Answer, Request};
+use super::world::State;
+
+pub(super) fn answer(state: &mut State, _: &'static str, request: &Request) -> Answer {
+    if request.path.starts_with("/.well-known/oauth-protected-resource") {
+        let issuer = state.origin(state.issuer);
+        let resource = format!("{}/mcp", state.mcp);
+        return Answer::json(
+            200,
+            json!({"resource": resource, "authorization_servers": [issuer],
+                   "scopes_supported": ["mcp"]}),
+        );
+    }
+    if request.path != "/mcp" {
+        return Answer::new(404, "");
+    }
+    let token = request.headers.get("authorization").and_then(|it| it.strip_prefix("Bearer "));
+    let scope = token.and_then(|token| state.access.get(token)).cloned();
+    let Some(scope) = scope.filter(|_| !state.refuses_all_tokens) else {
+        let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", state.mcp);
+        let challenge = format!("Bearer resource_metadata=\"{metadata}\"");
+        return Answer::new(401, "").with("www-authenticate", &challenge);
+    };
+    match request.method.as_str() {
+        "POST" => message(&request.body, &scope),
+        _ => Answer::new(405, ""),
+    }
+}
+
+fn message(body: &str, scope: &str) -> Answer {
+    let message: Value = serde_json::from_str(body).unwrap();
+    let result = match message["method"].as_str() {
+        Some("initialize") => json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "guarded", "version": "1"},
+        }),
+        Some("tools/list") => json!({"tools": []}),
+        Some("tools/call") if message["params"]["name"] == "admin" && !scope.contains("admin") => {
+            let challenge = "Bearer error=\"insufficient_scope\", scope=\"admin\"";
+            return Answer::new(403, "").with("www-authenticate", challenge);
+        }
+        Some("tools/call") => json!({"content": [{"type": "text", "text": "hello"}]}),
+        Some("ping") => json!({}),
+        _ => return Answer::new(202, ""),
+    };
+    Answer::json(200, json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+}
