@@ -4,6 +4,7 @@
 //! not answer, which the last line says), 1 something is not, 2 wrong usage; of `client`: 0 the scenario
 //! was played to its end, 1 it was not.
 
+mod authorization;
 mod client;
 mod harness;
 mod published;

@@ -1,0 +1,83 @@
+//! How the client under test logs in: the library's own login, with a browser that only follows redirects.
+//!
+//! Discovery, registration, scopes, step-up, a moved authorization server and the checks of a callback are the
+//! library's. Only what a user would set is set here, from what the suite names in the environment.
+
+use anyhow::{Context, Result, bail};
+use ridethrough::Client;
+use ridethrough::probe::Question;
+use ridethrough_oauth::person::{LoginPrompt, from_fn};
+use ridethrough_oauth::store::MemoryStore;
+use ridethrough_oauth::{ClientKey, OAuth, Secret, SigningKey};
+use serde::Deserialize;
+
+/// What the suite says about the client; each scenario has some of it.
+#[derive(Default, Deserialize)]
+struct Registered {
+    client_id: Option<String>,
+    client_secret: Option<String>,
+    private_key_pem: Option<String>,
+}
+
+/// Returns the login of a scenario; `None` if it has none.
+pub(crate) fn login(scenario: &str) -> Result<Option<OAuth>> {
+    let Some(name) = scenario.strip_prefix("auth/") else { return Ok(None) };
+    let oauth = match name {
+        "client-credentials-basic" => {
+            let Registered { client_id, client_secret, .. } = registered()?;
+            let secret = Secret::new(client_secret.context("`client_secret` is missing")?);
+            let id = client_id.context("`client_id` is missing")?;
+            OAuth::client_credentials(id, ClientKey::Secret(secret))
+        }
+        "client-credentials-jwt" => {
+            let Registered { client_id, private_key_pem, .. } = registered()?;
+            let key = SigningKey::es256(&private_key_pem.context("`private_key_pem` is missing")?)?;
+            let id = client_id.context("`client_id` is missing")?;
+            OAuth::client_credentials(id, ClientKey::PrivateKey(key))
+        }
+        "pre-registration" => {
+            let Registered { client_id, client_secret, .. } = registered()?;
+            let secret = Secret::new(client_secret.context("`client_secret` is missing")?);
+            by_browser()
+                .client_id(client_id.context("`client_id` is missing")?)
+                .client_secret(secret)
+        }
+        "dpop" | "dpop-nonce" | "enterprise-managed-authorization" | "wif-jwt-bearer" => {
+            bail!("`{scenario}` is an extension that this client does not speak yet")
+        }
+        _ => by_browser(),
+    };
+    Ok(Some(oauth.store(MemoryStore::default())))
+}
+
+fn by_browser() -> OAuth {
+    OAuth::new("ridethrough in the conformance suite")
+        .client_metadata_url("https://conformance-test.local/client-metadata.json")
+        .person(from_fn(|prompt: &LoginPrompt| {
+            let url = prompt.url.clone();
+            tokio::spawn(async move {
+                if let Err(error) = browse(url).await {
+                    eprintln!("the browser: {error:#}");
+                }
+            });
+        }))
+}
+
+/// Follows redirects from the authorization endpoint to the callback.
+async fn browse(mut url: String) -> Result<()> {
+    for _ in 0..MOST_REDIRECTS {
+        let probe = Client::builder(&url).no_proxy().probe()?;
+        let mut line = probe.connect().await.map_err(|failure| anyhow::anyhow!("{failure}"))?;
+        let found = line.ask(Question::get()).await.map_err(|it| anyhow::anyhow!("{it}"))?;
+        let Some(location) = found.headers.get("location") else { return Ok(()) };
+        url = location.to_str().context("a `Location` that is no text")?.to_owned();
+    }
+    bail!("more than {MOST_REDIRECTS} redirects")
+}
+
+fn registered() -> Result<Registered> {
+    let given = std::env::var("MCP_CONFORMANCE_CONTEXT").context("MCP_CONFORMANCE_CONTEXT")?;
+    serde_json::from_str(&given).context("MCP_CONFORMANCE_CONTEXT")
+}
+
+const MOST_REDIRECTS: usize = 5;
