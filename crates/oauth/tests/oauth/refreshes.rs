@@ -212,7 +212,7 @@ async fn a_server_that_refuses_each_new_token_opens_no_window_after_the_first() 
 
 /// The answer came, and the disk was full.
 #[tokio::test]
-async fn tokens_that_could_not_be_stored_are_used_and_stored_later() {
+async fn tokens_that_could_not_be_stored_are_used_and_cost_no_login() {
     let world = World::start().await;
     let store = FailingStore::default();
     let one = client(&world, oauth().store(store.clone()).person(robot()));
