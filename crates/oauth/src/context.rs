@@ -58,14 +58,16 @@ impl Context {
 
     /// Whether nobody is needed for new tokens.
     pub(crate) const fn is_unattended(&self) -> bool {
-        matches!(self.oauth.flow, Flow::ClientCredentials(_))
+        matches!(self.oauth.flow, Flow::ClientCredentials(_) | Flow::WorkloadIdentity(_))
     }
 
     /// Only a browser brings a code that must be protected.
     pub(crate) const fn pkce(&self) -> PkceRule {
         match self.oauth.flow {
             Flow::Browser => self.oauth.pkce,
-            Flow::ClientCredentials(_) | Flow::Device => PkceRule::NotNeeded,
+            Flow::ClientCredentials(_) | Flow::Device | Flow::WorkloadIdentity(_) => {
+                PkceRule::NotNeeded
+            }
         }
     }
 
@@ -143,7 +145,9 @@ fn preregistered(oauth: &OAuth) -> Option<Client> {
         Flow::ClientCredentials(ClientKey::PrivateKey(_)) => {
             Client::preregistered(id, None).with_method(AuthMethod::PrivateKeyJwt)
         }
-        Flow::Browser | Flow::Device => Client::preregistered(id, oauth.client_secret.clone()),
+        Flow::Browser | Flow::Device | Flow::WorkloadIdentity(_) => {
+            Client::preregistered(id, oauth.client_secret.clone())
+        }
     })
 }
 

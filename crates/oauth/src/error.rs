@@ -48,6 +48,9 @@ pub enum SettingsError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoginFailure {
+    /// The platform did not vouch for the client.
+    #[error("there is no assertion for the client: {0}")]
+    Assertion(String),
     /// The server wants a client that a person registers.
     #[error("`{issuer}` lets no client register itself; register one there and set `client_id`")]
     ClientIdNeeded {

@@ -121,3 +121,64 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
 const TIME: Duration = Duration::from_secs(10);
 const LOOK_UP: Duration = Duration::from_secs(2);
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+#[cfg(test)]
+mod tests {
+    use ridethrough::Client;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_public_server_leads_nobody_to_this_machine() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://localhost:{}/", listener.local_addr().unwrap().port());
+
+        let fetched = fetch("https://203.0.113.5/mcp").get(&HttpUrl::parse(&url).unwrap()).await;
+
+        assert!(
+            matches!(&fetched, Fetched::Failure(why) if why.contains("address")),
+            "{fetched:?}"
+        );
+        let accepted = timeout(Duration::from_millis(50), listener.accept()).await;
+        assert!(accepted.is_err(), "it was connected to");
+    }
+
+    #[tokio::test]
+    async fn a_redirect_is_an_answer_and_is_not_followed() {
+        let url = answering("HTTP/1.1 302 Found\r\nlocation: /other\r\n\r\n".to_owned()).await;
+
+        let fetched = fetch("http://127.0.0.1/mcp").get(&url).await;
+
+        assert!(matches!(&fetched, Fetched::Answer(it) if it.status == 302), "{fetched:?}");
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_end_is_none() {
+        let body = "x".repeat(HttpAnswer::LONGEST_BODY + 1);
+        let url = answering(format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{body}")).await;
+
+        let fetched = fetch("http://127.0.0.1/mcp").get(&url).await;
+
+        assert!(matches!(&fetched, Fetched::Failure(why) if why.contains("longer")), "{fetched:?}");
+    }
+
+    fn fetch(server: &str) -> Fetch {
+        let network = Client::builder(server).no_proxy().network();
+        Fetch::new(network, HttpUrl::parse(server).unwrap(), NearHosts::Refused)
+    }
+
+    /// Answers one request with these bytes, and any other with nothing.
+    async fn answering(bytes: String) -> HttpUrl {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut head = vec![0; 4096];
+            let _ = stream.read(&mut head).await;
+            let _ = stream.write_all(bytes.as_bytes()).await;
+        });
+        HttpUrl::parse(&url).unwrap()
+    }
+}

@@ -7,9 +7,11 @@ mod find;
 
 use std::sync::Arc;
 
+use ridethrough_oauth_core::Secret;
 use ridethrough_oauth_core::challenge::Challenges;
 use ridethrough_oauth_core::client::Client;
 use ridethrough_oauth_core::discovery::Found;
+use ridethrough_oauth_core::grant::LoginReason;
 use ridethrough_oauth_core::scope::{ScopeRequest, ScopeSet, ScopeSources};
 use ridethrough_oauth_core::store::{GrantKey, GrantRecord};
 use ridethrough_oauth_core::token_request::TokenRequest;
@@ -57,9 +59,11 @@ impl Login {
             (Flow::Browser, Some(person)) => self.by_browser(&found, person).await,
             (Flow::ClientCredentials(_), _) => self.by_client_credentials(found).await,
             (Flow::Device, Some(person)) => self.by_device(&found, person).await,
-            (Flow::Browser | Flow::Device, None) => {
-                Err(LoginFailure::Needed(ridethrough_oauth_core::grant::LoginReason::NoGrant))
+            (Flow::WorkloadIdentity(source), _) => {
+                let assertion = source().await.map_err(LoginFailure::Assertion)?;
+                self.by_assertion(found, &assertion).await
             }
+            (Flow::Browser | Flow::Device, None) => Err(LoginFailure::Needed(LoginReason::NoGrant)),
         }
     }
 
@@ -77,6 +81,19 @@ impl Login {
         let client = self.client(&found, &scopes, Vec::new()).await?;
         let requests = self.context.requests(&found.server, &client)?;
         let request = requests.for_resource(found.resource.as_deref()).client_credentials(&scopes);
+        self.complete(Granted { found, client, scopes }, request).await
+    }
+
+    async fn by_assertion(
+        &self,
+        found: Found,
+        assertion: &Secret,
+    ) -> Result<GrantRecord, LoginFailure> {
+        let scopes = self.scope_request(&found).scopes;
+        let client = self.client(&found, &scopes, Vec::new()).await?;
+        let requests = self.context.requests(&found.server, &client)?;
+        let requests = requests.for_resource(found.resource.as_deref());
+        let request = requests.jwt_bearer(assertion, &scopes);
         self.complete(Granted { found, client, scopes }, request).await
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ridethrough::transport::BoxFuture;
 use ridethrough_oauth_core::address::NearHosts;
 use ridethrough_oauth_core::discovery::{PkceRule, ResourceParameter};
 use ridethrough_oauth_core::grant::LoginReason;
@@ -53,6 +54,10 @@ pub struct OAuth {
 
 pub(crate) type OnLoginNeeded = Arc<dyn Fn(&LoginReason) + Send + Sync>;
 
+/// Brings the platform's word for the client, anew for each request.
+pub(crate) type AssertionSource =
+    Arc<dyn Fn() -> BoxFuture<'static, Result<Secret, String>> + Send + Sync>;
+
 /// How tokens are come by.
 #[derive(Clone)]
 pub(crate) enum Flow {
@@ -62,6 +67,8 @@ pub(crate) enum Flow {
     ClientCredentials(ClientKey),
     /// A person logs in on another device.
     Device,
+    /// The platform that runs the client vouches for it; there is no person.
+    WorkloadIdentity(AssertionSource),
 }
 
 /// Where the browser is sent back to.
@@ -119,6 +126,32 @@ impl OAuth {
     pub fn client_credentials(id: impl Into<String>, key: ClientKey) -> Self {
         let id = id.into();
         Self { flow: Flow::ClientCredentials(key), ..Self::new(id.clone()).client_id(id) }
+    }
+
+    /// Tokens for the word of the platform that runs the client (RFC 7523): nobody logs in.
+    ///
+    /// The assertion is a JWT that the platform signs, such as a projected service account token. It is
+    /// brought anew for each request, and sent to the token endpoint only. An error is told to the call
+    /// that needs a token.
+    ///
+    /// ```
+    /// use ridethrough_oauth::{OAuth, Secret};
+    ///
+    /// let oauth = OAuth::workload_identity("nightly-job", || async {
+    ///     let read = std::fs::read_to_string("/var/run/secrets/tokens/mcp");
+    ///     read.map(|token| Secret::new(token.trim())).map_err(|error| error.to_string())
+    /// });
+    /// ```
+    pub fn workload_identity<F>(
+        id: impl Into<String>,
+        assertion: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Secret, String>> + Send + 'static,
+    {
+        let id = id.into();
+        let source: AssertionSource = Arc::new(move || Box::pin(assertion()));
+        Self { flow: Flow::WorkloadIdentity(source), ..Self::new(id.clone()).client_id(id) }
     }
 
     /// The client that a person registered at the authorization server.

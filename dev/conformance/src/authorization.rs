@@ -17,6 +17,8 @@ struct Registered {
     client_id: Option<String>,
     client_secret: Option<String>,
     private_key_pem: Option<String>,
+    /// What the platform of a workload says of it.
+    valid_jwt: Option<String>,
 }
 
 /// Returns the login of a scenario; `None` if it has none.
@@ -42,7 +44,15 @@ pub(crate) fn login(scenario: &str) -> Result<Option<OAuth>> {
                 .client_id(client_id.context("`client_id` is missing")?)
                 .client_secret(secret)
         }
-        "dpop" | "dpop-nonce" | "enterprise-managed-authorization" | "wif-jwt-bearer" => {
+        "wif-jwt-bearer" => {
+            let Registered { client_id, valid_jwt, .. } = registered()?;
+            let assertion = valid_jwt.context("`valid_jwt` is missing")?;
+            let id = client_id.context("`client_id` is missing")?;
+            OAuth::workload_identity(id, move || {
+                std::future::ready(Ok(Secret::new(assertion.clone())))
+            })
+        }
+        "dpop" | "dpop-nonce" | "enterprise-managed-authorization" => {
             bail!("`{scenario}` is an extension that this client does not speak yet")
         }
         _ => by_browser(),

@@ -43,7 +43,6 @@ impl Scenario {
         match self.name.strip_prefix("auth/") {
             Some("dpop" | "dpop-nonce") => Some("DPoP is not performed yet"),
             Some("enterprise-managed-authorization") => Some("ID-JAG is not performed yet"),
-            Some("wif-jwt-bearer") => Some("workload identity is not performed yet"),
             Some(_) => None,
             None => (!self.leg.is_required()).then_some("the skills extension is not built"),
         }

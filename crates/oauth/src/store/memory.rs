@@ -11,17 +11,17 @@ use super::{GrantStore, StoreError, StoreLock, Swap};
 /// Keeps grants until the last clone is dropped.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
-    accounts: Arc<Mutex<HashMap<AccountKey, Account>>>,
+    accounts: Arc<Mutex<HashMap<AccountKey, StoredAccount>>>,
 }
 
 #[derive(Debug, Default)]
-struct Account {
+struct StoredAccount {
     record: Option<GrantRecord>,
     lock: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl MemoryStore {
-    fn with<T>(&self, account: &AccountKey, act: impl FnOnce(&mut Account) -> T) -> T {
+    fn with<T>(&self, account: &AccountKey, act: impl FnOnce(&mut StoredAccount) -> T) -> T {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         act(accounts.entry(account.clone()).or_default())
     }

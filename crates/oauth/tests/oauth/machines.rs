@@ -64,6 +64,31 @@ async fn a_client_with_a_key_signs_for_the_issuer() {
     assert_eq!(claims["aud"], world.state().one);
 }
 
+#[tokio::test]
+async fn the_word_of_a_platform_is_exchanged_for_tokens() {
+    let world = World::start().await;
+    let oauth = OAuth::workload_identity("job", || async { Ok(Secret::new("c4nary-jwt")) });
+
+    call(&client(&world, oauth.store(MemoryStore::default()))).await.unwrap();
+
+    let form = &world.token_forms(JWT_BEARER)[0];
+    assert_eq!(form["assertion"], "c4nary-jwt");
+    assert_eq!(form["client_id"], "job");
+    assert_eq!(form["resource"], world.mcp_url());
+}
+
+#[tokio::test]
+async fn a_word_that_is_refused_is_sent_once_and_no_other_grant_is_tried() {
+    let world = World::start().await;
+    let oauth = OAuth::workload_identity("job", || async { Ok(Secret::new("c4nary-bad")) });
+
+    let error = call(&client(&world, oauth.store(MemoryStore::default()))).await.unwrap_err();
+
+    assert!(error.to_string().contains("the grant has ended"), "{error}");
+    assert!(!error.to_string().contains("c4nary"), "{error}");
+    assert_eq!(world.count("one", "/token"), 1);
+}
+
 #[test]
 fn what_is_no_key_is_refused_without_being_shown() {
     for text in ["", "s3cret", "-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----"] {
@@ -93,6 +118,8 @@ async fn a_person_on_another_device_types_in_a_code() {
     let asked = world.token_forms("urn:ietf:params:oauth:grant-type:device_code");
     assert_eq!(asked.len(), 2);
 }
+
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 /// A key that is made for one test.
 fn es256() -> (String, EcdsaKeyPair) {

@@ -14,7 +14,8 @@ use ridethrough_oauth_core::store::{AccountKey, GrantRecord};
 use crate::support::{Folder, World, call, client, robot};
 
 #[tokio::test]
-async fn files_and_their_folder_are_for_their_owner_only() {
+async fn files_and_their_folder_are_for_their_owner_only_whatever_the_umask() {
+    rustix::process::umask(rustix::fs::Mode::empty());
     let (_, folder, _) = logged_in().await;
 
     assert_eq!(mode(&folder.path()), 0o700);

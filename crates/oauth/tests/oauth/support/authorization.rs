@@ -83,7 +83,10 @@ fn token(state: &mut State, site: &str, request: &Request) -> Answer {
             _ => Answer::json(400, json!({"error": "invalid_grant"})),
         },
         "refresh_token" => refresh(state, site, &form),
-        "client_credentials" => {
+        "urn:ietf:params:oauth:grant-type:jwt-bearer" if form["assertion"] == "c4nary-bad" => {
+            Answer::json(400, json!({"error": "invalid_grant"}))
+        }
+        "client_credentials" | "urn:ietf:params:oauth:grant-type:jwt-bearer" => {
             let scope = form.get("scope").cloned().unwrap_or_default();
             grant(state, &scope, false)
         }
