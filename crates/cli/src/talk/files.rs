@@ -17,7 +17,7 @@ pub(super) struct Folder {
     /// What all names begin with.
     stem: String,
     /// What goes to stdout, if that is where bytes go.
-    stream: Option<RefCell<Vec<u8>>>,
+    stream: Option<RefCell<Option<Vec<u8>>>>,
 }
 
 /// Where bytes went.
@@ -39,8 +39,7 @@ impl Folder {
                 }
                 .into());
             }
-            let stream = Some(RefCell::default());
-            return Ok(Self { path: path.to_owned(), stem: String::new(), stream });
+            return Ok(Self::stdout());
         }
         fs::create_dir_all(path)
             .with_context(|| format!("making the folder `{}`", path.display()))?;
@@ -51,10 +50,15 @@ impl Folder {
         Ok(Self { path: path.to_owned(), stem, stream: None })
     }
 
+    /// Keeps bytes for stdout, which is no terminal.
+    pub(super) fn stdout() -> Self {
+        Self { path: "-".into(), stem: String::new(), stream: Some(RefCell::default()) }
+    }
+
     /// Saves bytes under the next name that is free, and says where.
     pub(super) fn save(&self, bytes: &[u8], mime_type: &str) -> Result<Saved> {
         if let Some(stream) = &self.stream {
-            stream.borrow_mut().extend_from_slice(bytes);
+            stream.borrow_mut().get_or_insert_default().extend_from_slice(bytes);
             return Ok(Saved::Stdout);
         }
         for number in 1..=MOST {
@@ -76,8 +80,7 @@ impl Folder {
 
 /// The bytes that go to stdout in place of words, if there are some.
 pub(super) fn streamed(folder: Option<&Folder>) -> Option<Vec<u8>> {
-    let bytes = folder?.stream.as_ref()?.take();
-    (!bytes.is_empty()).then_some(bytes)
+    folder?.stream.as_ref()?.take()
 }
 
 /// How names of such files end.
