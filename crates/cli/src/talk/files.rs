@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use super::Talk;
 use crate::misuse::Misuse;
 
 /// A folder to save into, or stdout.
@@ -78,6 +79,23 @@ impl Folder {
     }
 }
 
+impl Talk {
+    /// Where bytes go if no folder was named: to a stdout that is no terminal, if they are the only piece, as
+    /// `curl` and `gh` do it. Bytes beside other pieces are told of, because a file would hold their names only.
+    pub(super) fn stdout_for(&self, named: Option<&Folder>, is_bytes: &[bool]) -> Option<Folder> {
+        if named.is_some() || self.is_json || io::stdout().is_terminal() {
+            return None;
+        }
+        if is_bytes == [true] {
+            return Some(Folder::stdout());
+        }
+        if is_bytes.contains(&true) {
+            self.terminal.say(NAMED_ONLY);
+        }
+        None
+    }
+}
+
 /// The bytes that go to stdout in place of words, if there are some.
 pub(super) fn streamed(folder: Option<&Folder>) -> Option<Vec<u8>> {
     folder?.stream.as_ref()?.take()
@@ -110,6 +128,8 @@ const EXTENSIONS: [(&str, &str); 18] = [
     ("text/plain", "txt"),
     ("video/mp4", "mp4"),
 ];
+const NAMED_ONLY: &str = "warning: stdout has the names of bytes that the server sent, and not the bytes: `--out -` writes \
+                          them there and nothing else, `--out DIR` saves them";
 const LONGEST: usize = 60;
 const MOST: usize = 100_000;
 

@@ -32,7 +32,7 @@ mod tools;
 mod watch;
 
 use std::env;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -334,21 +334,6 @@ impl Talk {
         }
     }
 
-    /// Where bytes go if no folder was named: to a stdout that is no terminal, if they are the only piece, as
-    /// `curl` and `gh` do it. Bytes beside other pieces are told of, because a file would hold their names only.
-    fn stdout_for(&self, named: Option<&Folder>, is_bytes: &[bool]) -> Option<Folder> {
-        if named.is_some() || self.is_json || io::stdout().is_terminal() {
-            return None;
-        }
-        if is_bytes == [true] {
-            return Some(Folder::stdout());
-        }
-        if is_bytes.contains(&true) {
-            self.terminal.say(NAMED_ONLY);
-        }
-        None
-    }
-
     /// Writes what was said; bytes that go to stdout stand there alone, and words go to stderr then.
     fn print_content(
         &self,
@@ -397,8 +382,6 @@ fn joined<'a>(members: impl Iterator<Item = &'a Json>) -> String {
     members.map(Json::as_str).collect::<Vec<_>>().join(",")
 }
 
-const NAMED_ONLY: &str = "warning: stdout has the names of bytes that the server sent, and not the bytes: `--out -` writes \
-                          them there and nothing else, `--out DIR` saves them";
 const MASKED: &str = "note: what the server repeated of your token, your headers or the URL's query is shown as `...`";
 /// How long the end of a session may take.
 const GOODBYE: Duration = Duration::from_secs(1);

@@ -97,13 +97,14 @@ impl Dial for Tls {
             let below = self.below.dial(to).await?;
             let (io, meter) = Metered::new(below.io);
             let began = Instant::now();
-            let stream =
-                self.connector.connect(self.name.clone(), io).await.map_err(|error| match meter
-                    .is_answered_by_http()
-                {
-                    true => told(Cause::TlsRefused, plain_http()),
-                    false => no_handshake(&error),
-                })?;
+            let connecting = self.connector.connect(self.name.clone(), io);
+            let stream = connecting.await.map_err(|error| {
+                if meter.is_answered_by_http() {
+                    told(Cause::TlsRefused, plain_http())
+                } else {
+                    no_handshake(&error)
+                }
+            })?;
             let speaks = match stream.get_ref().1.alpn_protocol() {
                 Some(b"h2") => Speaks::Http2,
                 _ => Speaks::Http1,
