@@ -40,7 +40,7 @@ use crate::misuse::Misuse;
 use crate::options::{self, Options, Policy};
 use crate::talk::terminal::Terminal;
 use crate::talk::{ending, safe};
-use crate::{in_flags, out, secrets, target, until, writable};
+use crate::{in_flags, out, secrets, target, unexpanded, until, writable};
 use era::Era;
 use finding::{Finding, Subject};
 use hello::Hello;
@@ -73,10 +73,13 @@ pub(crate) fn play(args: &CheckArgs) -> Result<ExitCode> {
 fn check(args: &CheckArgs) -> Result<ExitCode> {
     let paper = Paper::read(args)?;
     let settings = args.options.settings()?;
-    let target = target::resolve(&args.server)?;
+    let target = target::resolve(&args.server)
+        .map_err(|misuse| crate::program::advised(misuse, &args.server))?;
     let terminal = Rc::new(Terminal::new());
     let notes = target.notes().into_iter().chain(settings.warning(&target));
-    for note in notes.chain(settings.told_sources()) {
+    let unexpanded = unexpanded::warnings(env::args_os()).into_iter();
+    let unexpanded = unexpanded.map(|it| safe::our_line(&it));
+    for note in notes.chain(unexpanded).chain(settings.told_sources()) {
         terminal.say(&note);
     }
     if settings.verbose >= 3 {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use ridethrough::Error;
 use ridethrough::error::{CallError, Kind, Reason};
+use ridethrough::transport::Cause;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,7 @@ impl Exit {
         let Some(kind) = error.kind() else { return Self::Protocol };
         let by_kind = match error.call() {
             Some(call) if is_unauthorized(call) => Self::Unauthorized,
+            Some(call) if is_unreached(call) => Self::Unreachable,
             _ => by_kind(kind),
         };
         match by_kind {
@@ -90,13 +92,34 @@ pub(crate) fn is_unauthorized(call: &CallError) -> bool {
     status_of(call).is_some_and(is_forbidden) || call.kind == Kind::Unauthorized
 }
 
+/// Whether the time was over before any connection was made: then it is the server that is not there, however short
+/// the time was.
+pub(crate) fn is_unreached(call: &CallError) -> bool {
+    let Reason::Transport(failure) = &call.reason else { return false };
+    let is_of_connect = matches!(
+        failure.cause,
+        Cause::ConnectRefused | Cause::ConnectTimedOut | Cause::NameUnknown
+    );
+    call.kind == Kind::DeadlinePassed && call.attempts == 0 && is_of_connect
+}
+
 /// The status of HTTP by which a call ended.
-pub(crate) const fn status_of(call: &CallError) -> Option<u16> {
+pub(crate) fn status_of(call: &CallError) -> Option<u16> {
     match (call.kind, &call.reason) {
         (Kind::Rejected { status }, _) => Some(status),
         (_, Reason::Status(status)) => Some(status.as_u16()),
+        (Kind::Unauthorized, _) if lacks_scope(call) => Some(403),
+        (Kind::Unauthorized, _) => Some(401),
         _ => None,
     }
+}
+
+/// Whether credentials were refused because they may do too little (RFC 6750, section 3.1), which is a 403. The
+/// client's words of the challenge are the only trace of it.
+fn lacks_scope(call: &CallError) -> bool {
+    let is_about_scope =
+        |it: &str| it.contains("insufficient scope") || it.contains("insufficient_scope");
+    matches!(call.reason, Reason::Said(_)) || call.said.as_deref().is_some_and(is_about_scope)
 }
 
 fn by_kind(kind: Kind) -> Exit {

@@ -40,10 +40,12 @@ mod status;
 mod stray_line;
 #[cfg(unix)]
 mod supervise;
+mod swapped;
 mod talk;
 mod target;
 mod tool_names;
 mod trust;
+mod unexpanded;
 mod unknown_flag;
 mod until;
 mod writable;

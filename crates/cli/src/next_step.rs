@@ -1,6 +1,6 @@
 //! What a person does next about a server that could not be talked to at all.
 
-use ridethrough::error::{CallError, Kind, Reason};
+use ridethrough::error::{Advice, CallError, Delivery, Kind, Reason};
 use ridethrough::transport::Cause;
 
 use crate::exit;
@@ -56,6 +56,7 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
         };
     let is_unsettled =
         error.is_of_handshake() || matches!(error.kind, Kind::Unreachable | Kind::Incompatible);
+    let is_unsettled = is_unsettled || exit::is_unreached(error);
     let look_closer = format!("`{}` looks closer", server.command("check", ""));
     if matches!(error.reason, Reason::Elsewhere(_)) {
         return Some(format!("`{}` shows where it leads", server.command("check", "")));
@@ -69,6 +70,13 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
         url.filter(|_| is_cut_short(error)).and_then(|it| it.strip_prefix("http://"))
     {
         return Some(format!("perhaps it wants TLS: try `https://{rest}{query}`; {look_closer}"));
+    }
+    if let Some(rest) =
+        url.filter(|_| is_without_tls(error)).and_then(|it| it.strip_prefix("https://"))
+    {
+        // What answered, if anything did, says so itself.
+        let perhaps = if is_cut_short(error) { "perhaps it has no TLS: " } else { "" };
+        return Some(format!("{perhaps}try `http://{rest}{query}`; {look_closer}"));
     }
     if server.word.starts_with("--") && error.kind == Kind::DeadlinePassed && error.attempts == 0 {
         return Some(format!("{NO_ANSWER}; {look_closer}"));
@@ -90,6 +98,14 @@ fn is_cut_short(error: &CallError) -> bool {
     let Reason::Transport(failure) = &error.reason else { return false };
     let is_cut = matches!(failure.cause, Cause::Closed | Cause::Reset | Cause::Unreadable);
     is_cut && error.is_of_handshake()
+}
+
+/// Whether the TLS handshake failed as it does at a port without TLS: by another protocol, or by silence.
+fn is_without_tls(error: &CallError) -> bool {
+    let Reason::Transport(failure) = &error.reason else { return false };
+    let is_cut = matches!(failure.cause, Cause::Closed | Cause::Reset);
+    let is_unsent = error.attempts == 0 && failure.delivery == Delivery::NotSent;
+    failure.advice == Some(Advice::WithoutTls) || (is_cut && is_unsent)
 }
 
 /// The URLs at which most servers answer, if this is none of them: below its path, and at the root.
@@ -119,7 +135,6 @@ const ANOTHER_TOKEN: &str = "get a new token if the one that was sent is too old
 #[cfg(test)]
 mod tests {
     use ridethrough::call::CallName;
-    use ridethrough::error::Delivery;
     use ridethrough::transport::Failure;
 
     use super::*;
@@ -233,6 +248,22 @@ mod tests {
         assert!(!of(&error, &at("https://a/mcp")).unwrap().contains("TLS"));
         error.reason = Reason::Transport(Failure::not_sent(Cause::ConnectRefused));
         assert!(!of(&error, &at("http://a/mcp")).unwrap().contains("TLS"));
+    }
+
+    /// Only the reverse case had a tip.
+    #[test]
+    fn a_port_that_does_not_speak_tls_is_tried_without() {
+        let mut error = refused(Kind::Unreachable);
+        let plain = Failure::not_sent(Cause::TlsRefused).with_advice(Advice::WithoutTls);
+        for failure in [plain, Failure::not_sent(Cause::Closed)] {
+            error.reason = Reason::Transport(failure);
+
+            let step = of(&error, &at("https://a/mcp")).unwrap();
+
+            assert!(step.contains("try `http://a/mcp`; "), "{step}");
+        }
+        error.reason = Reason::Transport(Failure::unknown(Cause::Closed));
+        assert!(!of(&error, &at("https://a/mcp")).unwrap().contains("TLS"));
     }
 
     #[test]

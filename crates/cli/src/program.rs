@@ -5,10 +5,11 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::import::Program;
 use crate::misuse::Misuse;
+use crate::{next_step, target};
 
 /// The command line with the program behind `--`, if there is one, in the place of the server.
 pub(crate) fn fold(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, Misuse> {
@@ -26,6 +27,22 @@ pub(crate) fn fold(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString
             hint: "the program stands behind `--` with all its words: `ridethrough tools -- npx -y some-server`"
                 .to_owned(),
             ..wrong("what stands behind `--` is a flag, and no program")
+        });
+    }
+    if first.contains("://") {
+        return Err(url_behind_dashes(&words[1].to_string_lossy(), first));
+    }
+    if let ([_], Some((name, _))) = (program.as_slice(), first.split_once(char::is_whitespace))
+        && !Path::new(first).is_file()
+    {
+        return Err(Misuse {
+            hint: format!(
+                "type its words without quotes around them: `{} -- {name} ...`",
+                before_dashes(&words[1].to_string_lossy())
+            ),
+            ..wrong(
+                "what stands behind `--` is one word with spaces in it, and no program has that name",
+            )
         });
     }
     if words.iter().skip(2).any(|it| it.to_string_lossy().contains("://")) && is_tool_less(&words) {
@@ -61,9 +78,85 @@ pub(crate) fn typed_without_dashes(words: &[OsString]) -> Option<String> {
     let command = words.get(1)?.to_str().filter(|it| COMMANDS.contains(it))?;
     let mut typed = words.iter().skip(2).map(|it| it.to_string_lossy());
     let first = typed.find(|it| !it.starts_with('-'))?;
-    places(OsStr::new(&*first)).iter().find(|place| place.is_file())?;
-    let tool = if command == "call" { " TOOL key=value" } else { "" };
-    Some(format!("a program stands behind `--`: `ridethrough {command}{tool} -- {first} ...`"))
+    let (program, rest) = match first.split_once(char::is_whitespace) {
+        Some((program, rest)) if !Path::new(&*first).is_file() => (program, Some(rest)),
+        _ => (&*first, None),
+    };
+    let started = started(program)?;
+    let apart = if rest.is_some() { ", each of its words by itself" } else { "" };
+    let more = if rest.is_some() || typed.next().is_some() { " ..." } else { "" };
+    let before = before_dashes(command);
+    Some(format!("a program stands behind `--`{apart}: `{before} -- {started}{more}`"))
+}
+
+/// The misuse with how to type a program, if the word that means no server is the path of one or a whole
+/// command line.
+pub(crate) fn advised(misuse: Misuse, word: &str) -> Misuse {
+    let is_program = is_path(word.as_ref()) || word.contains(char::is_whitespace);
+    let is_program = is_program || script(word).is_some();
+    match typed_without_dashes(&env::args_os().collect::<Vec<_>>()).filter(|_| is_program) {
+        Some(hint) => Misuse { hint, ..misuse },
+        None => misuse,
+    }
+}
+
+/// How a program is started that this word names; `None` if it names none.
+fn started(word: &str) -> Option<String> {
+    if word.contains("://") {
+        return None;
+    }
+    if let Some(interpreter) = script(word) {
+        return Some(format!("{interpreter} {}", next_step::quoted(word)));
+    }
+    // Nothing else begins so, whether there is a file or not.
+    let is_path = ["./", "../", "/", "~/"].iter().any(|it| word.starts_with(it));
+    let is_there = places(OsStr::new(word)).iter().any(|place| place.is_file());
+    (is_path || is_there).then(|| next_step::quoted(word))
+}
+
+/// What runs this file, if it is a script that cannot be started by itself.
+fn script(word: &str) -> Option<&'static str> {
+    let path = Path::new(word);
+    let interpreter = match path.extension()?.to_str()? {
+        "py" => "python3",
+        "cjs" | "js" | "mjs" => "node",
+        _ => return None,
+    };
+    let is_startable = is_path(word.as_ref()) && is_executable(path);
+    (path.is_file() && !is_startable).then_some(interpreter)
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|it| it.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Path) -> bool {
+    false
+}
+
+/// What stands before `--` in this command.
+fn before_dashes(command: &str) -> String {
+    let words = match command {
+        "call" => " TOOL key=value",
+        "prompt" => " NAME key=value",
+        "read" => " URI",
+        _ => "",
+    };
+    format!("ridethrough {command}{words}")
+}
+
+fn url_behind_dashes(command: &str, url: &str) -> Misuse {
+    // A URL that cannot be used may hold a password.
+    let url = target::resolve(url).map_or_else(|_| "URL".to_owned(), |it| it.word());
+    let line = before_dashes(command);
+    let line = line.replacen(command, &format!("{command} {url}"), 1);
+    Misuse {
+        hint: format!("a URL stands without `--`: `{line}`"),
+        ..wrong("what stands behind `--` is a URL, and no program")
+    }
 }
 
 /// Where the system looks for a program.
@@ -141,6 +234,13 @@ mod tests {
             "a program stands behind `--`: `ridethrough tools -- sh ...`"
         );
         assert!(told("ridethrough call sh -y x").unwrap().contains("call TOOL key=value -- sh"));
+        let quoted: Vec<OsString> =
+            ["ridethrough", "tools", "sh -c s3cret"].map(Into::into).to_vec();
+        assert_eq!(
+            typed_without_dashes(&quoted).unwrap(),
+            "a program stands behind `--`, each of its words by itself: `ridethrough tools -- sh ...`"
+        );
+        assert!(told("ridethrough check ./server").unwrap().contains("check -- ./server`"));
         for other in
             ["ridethrough tools http://a/", "ridethrough lab sh", "ridethrough tools no-such"]
         {

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use crate::talk::safe;
-use crate::{near, program};
+use crate::{near, next_step, program};
 
 /// The error with a tip that fits: how an argument of a tool is typed, and no flag that is like none.
 pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
@@ -26,7 +26,15 @@ pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
     };
     // Behind `--` stands a program: nothing becomes a value there.
     error.remove(ContextKind::Suggested);
-    if let Some(tip) = program::typed_without_dashes(words).or_else(|| ours(&flag)) {
+    let command = words.get(1).map(|it| it.to_string_lossy()).unwrap_or_default();
+    let value = value(&flag, words);
+    let tip = program::typed_without_dashes(words)
+        .or_else(|| ours(&command, &flag, &value))
+        .or_else(|| unflagged(&flag, &value).filter(|_| is_call));
+    if let Some(tip) = tip {
+        // They show the flag that was suggested.
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Usage);
         return with_tip(error, &tip);
     }
     // A number below zero.
@@ -46,7 +54,8 @@ pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
         // It shows the flag that was suggested.
         error.remove(ContextKind::Usage);
     }
-    let tip = format!("an argument of the tool is typed as `{name}={}`", value(&flag, words));
+    let value = if value == "..." { value } else { next_step::quoted(&value) };
+    let tip = format!("an argument of the tool is typed as `{name}={value}`");
     with_tip(error, &tip)
 }
 
@@ -115,8 +124,21 @@ fn is_like_server(word: &str) -> bool {
 }
 
 /// What a flag is called here that others have.
-fn ours(flag: &str) -> Option<String> {
-    let ours = match flag {
+fn ours(command: &str, flag: &str, value: &str) -> Option<String> {
+    let ours = match (command, flag) {
+        ("expose", "--port" | "-p") => return Some(listen("127.0.0.1", value)),
+        ("expose", "--host") => return Some(listen(value, "PORT")),
+        ("expose", program) if !program.starts_with('-') => {
+            return Some(format!(
+                "a program stands behind `--`: `ridethrough expose -- {program} ...`"
+            ));
+        }
+        (_, "--transport") => {
+            return Some("leave it out: what a server speaks is found out by itself".to_owned());
+        }
+        _ => flag,
+    };
+    let ours = match ours {
         "-k" => "--insecure",
         "-H" => "--header 'NAME: VALUE'",
         "-o" => "--json",
@@ -124,6 +146,43 @@ fn ours(flag: &str) -> Option<String> {
     };
     Some(format!("`{ours}` does that here"))
 }
+
+/// Where `expose` listens.
+fn listen(host: &str, port: &str) -> String {
+    format!("`--listen {host}:{port}` does that here")
+}
+
+/// What stands without a flag here that other programs take behind one.
+fn unflagged(flag: &str, value: &str) -> Option<String> {
+    if !ARGUMENTS.contains(&flag.split('=').next().unwrap_or_default()) {
+        return None;
+    }
+    if value.trim_start().starts_with('{') {
+        let object = next_step::quoted(value);
+        return Some(format!("the arguments stand behind the tool without a flag: `{object}`"));
+    }
+    let (key, text) = value.split_once('=').filter(|(key, _)| !key.is_empty())?;
+    let typed = format!("{key}={}", next_step::quoted(text));
+    Some(format!("an argument stands behind the tool without a flag: `{typed}`"))
+}
+
+/// What others call the arguments of a tool.
+const ARGUMENTS: [&str; 14] = [
+    "--arg",
+    "--args",
+    "--argument",
+    "--arguments",
+    "--data",
+    "--input",
+    "--param",
+    "--params",
+    "--tool-arg",
+    "--tool-args",
+    "--tool-params",
+    "-a",
+    "-d",
+    "-p",
+];
 
 /// What was typed for it: behind `=`, or as the next word.
 fn value(flag: &str, words: &[OsString]) -> String {
@@ -150,6 +209,17 @@ mod tests {
             ("ridethrough tools http://a/ -H", Some("`--header 'NAME: VALUE'` does that here")),
             ("ridethrough tools http://a/ -x", None),
             ("ridethrough call http://a/ --output=x", Some("is typed as `output=x`")),
+            (
+                "ridethrough call http://a/ --params {\"a\":1}",
+                Some("without a flag: `'{\"a\":1}'`"),
+            ),
+            ("ridethrough call http://a/ --args={\"a\":1}", Some("without a flag: `'{\"a\":1}'`")),
+            ("ridethrough call http://a/ t --tool-arg k=v", Some("without a flag: `k=v`")),
+            ("ridethrough call http://a/ t -p k=v", Some("without a flag: `k=v`")),
+            ("ridethrough call http://a/ --params x", Some("is typed as `params=x`")),
+            ("ridethrough tools http://a/ --transport sse", Some("leave it out: what a server")),
+            ("ridethrough expose --port 4000", Some("`--listen 127.0.0.1:4000` does that here")),
+            ("ridethrough expose npx -y foo", Some("`ridethrough expose -- npx ...`")),
         ] {
             let told = told(line);
 
@@ -178,7 +248,7 @@ mod tests {
         let words: Vec<OsString> = line.split(' ').map(Into::into).collect();
         let tool = Arg::new("tool").required(true);
         let command = |name| Command::new(name).arg(Arg::new("server").required(true));
-        let commands = [command("tools"), command("call").arg(tool)];
+        let commands = [command("tools"), command("call").arg(tool), Command::new("expose")];
         let parsed = Command::new("ridethrough").subcommands(commands).try_get_matches_from(&words);
         explained(parsed.unwrap_err(), &words).render().to_string()
     }

@@ -10,8 +10,8 @@ use super::Notes;
 use super::finding::{Finding, Subject};
 use super::wire::{Miss, Wire, millis};
 use crate::exit::Exit;
-use crate::in_flags;
 use crate::target::is_safe_from_listeners;
+use crate::{in_flags, target};
 
 /// Connects; if that fails, the finding says why and what to do.
 pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<(), Exit> {
@@ -69,6 +69,9 @@ fn unreached(endpoint: &Endpoint, failure: &Failure) -> Finding {
     if let Some(what) = in_flags::of_proxy(failure) {
         return Subject::Reach.bad("proxy", what).advise(in_flags::PROXY);
     }
+    if let Some(found) = without_tls(endpoint, failure) {
+        return found;
+    }
     let said = failure.advice.map(Advice::words);
     let (what, advice) = match failure.cause {
         Cause::NameUnknown => (
@@ -103,6 +106,21 @@ fn unreached(endpoint: &Endpoint, failure: &Failure) -> Finding {
         ),
     };
     Subject::Reach.bad("connect", what).advise(advice)
+}
+
+/// A port that fails a TLS handshake as one does that has no TLS.
+fn without_tls(endpoint: &Endpoint, failure: &Failure) -> Option<Finding> {
+    let (at, shown) = (endpoint.authority(), target::shown(endpoint));
+    let rest = shown.strip_prefix("https://")?;
+    let what = match failure.cause {
+        Cause::TlsRefused if failure.advice == Some(Advice::WithoutTls) => {
+            format!("`{at}` speaks no TLS, and the URL says https: {}", detail(failure))
+        }
+        Cause::Closed | Cause::Reset => format!("`{at}` hangs up on TLS: {failure}"),
+        _ => return None,
+    };
+    let advice = format!("ask it by `http://{rest}` if it has no TLS, or correct the port");
+    Some(Subject::Reach.bad("connect", what).advise(advice))
 }
 
 /// What the layer below said, or else the cause: both together would say it twice.

@@ -4,6 +4,7 @@
 //! key again for the next element of a list.
 
 mod origins;
+mod slips;
 mod word;
 
 use std::io::Read;
@@ -50,6 +51,11 @@ fn is_like_object(word: &str) -> bool {
 /// Whether it has no name, and is none of the words that need none.
 pub(super) fn is_unnamed(word: &str) -> bool {
     !word.contains('=') && word != "-" && !is_like_object(word)
+}
+
+/// How words are typed that are nearly arguments.
+pub(super) fn spelling(words: &[String]) -> Option<String> {
+    slips::spelling(words)
 }
 
 fn object(text: &str, what: &str) -> Result<Typed, String> {

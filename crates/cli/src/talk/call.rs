@@ -18,7 +18,9 @@ use super::files::Folder;
 use super::log::Level;
 use super::questions::{self, Asking};
 use super::schema::{self, ArgumentVerdict, SchemaDocument};
-use super::{Common, Talk, content, nearest_tool, progress, safe, talk_asked, task};
+use super::{
+    Common, Talk, content, ended_as_swapped, nearest_tool, progress, safe, talk_asked, task,
+};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::{next_step, out, secrets};
@@ -52,6 +54,10 @@ pub(crate) struct CallArgs {
 }
 
 pub(super) fn play(args: &CallArgs) -> Result<ExitCode> {
+    let order = ["call", "tool"];
+    if let Some(ended) = ended_as_swapped(&args.common, order, &args.tool, &args.arguments) {
+        return ended;
+    }
     // Before anything else: whoever types the object can still stop with Ctrl-C.
     let typed = arguments::read(&args.arguments);
     let work = async |talk: &Talk| args.call(talk, typed?).await;
@@ -139,6 +145,9 @@ impl CallArgs {
 
     /// What is wrong with what was typed; words without names get those of the tool, in their order.
     async fn with_names(&self, talk: &Talk, fault: String) -> String {
+        if let Some(spelling) = arguments::spelling(&self.arguments) {
+            return format!("{fault}; {spelling}");
+        }
         let is_unnamed = |it: &&String| arguments::is_unnamed(it);
         let unnamed: Vec<_> = self.arguments.iter().filter(is_unnamed).cloned().collect();
         if unnamed.is_empty() || self.unchecked {
@@ -198,6 +207,9 @@ pub(super) fn print(
     folder: Option<&Folder>,
     what: &str,
 ) -> Result<Exit> {
+    let is_bytes: Vec<_> = result.content.iter().map(content::is_bytes).collect();
+    let stdout = talk.stdout_for(folder, &is_bytes);
+    let folder = folder.or(stdout.as_ref());
     let words = words(result, folder)?;
     talk.print_content(folder, &result.json, |_| words)?;
     if result.is_error {

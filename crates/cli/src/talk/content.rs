@@ -18,6 +18,20 @@ pub(super) fn contents(contents: &[ResourceContents], folder: Option<&Folder>) -
     Ok(lines(&pieces?))
 }
 
+/// Whether a piece of content is bytes, and no text.
+pub(super) fn is_bytes(piece: &Content) -> bool {
+    match piece {
+        Content::Audio(_) | Content::Image(_) => true,
+        Content::Resource(contents) => is_blob(contents),
+        _ => false,
+    }
+}
+
+/// Whether what was read is bytes, and no text.
+pub(super) const fn is_blob(contents: &ResourceContents) -> bool {
+    contents.text.is_none() && contents.blob.is_some()
+}
+
 /// The pieces, each of them ended by a line end.
 fn lines(pieces: &[String]) -> String {
     let mut text = String::new();

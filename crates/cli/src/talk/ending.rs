@@ -5,7 +5,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use ridethrough::error::{Advice, Reason, ServerError};
+use ridethrough::error::{Advice, CallError, Reason, ServerError};
 use ridethrough::transport::{Cause, Failure};
 use ridethrough::{Error, Json};
 use serde::Serialize;
@@ -160,10 +160,22 @@ fn told_rest(error: &Error, rest: &str, is_of_proxy: bool) -> String {
         }
         _ => rest,
     };
+    let rest = match error.call().filter(|it| exit::is_unreached(it)) {
+        Some(call) => {
+            let again = format!("`{}` did not run; it can be called again", subject(call));
+            rest.replace(&again, NOT_THERE)
+        }
+        None => rest,
+    };
     if is_of_proxy {
-        return rest.replace("check the address and that the server is running", in_flags::PROXY);
+        return rest.replace(NOT_THERE, in_flags::PROXY);
     }
     rest
+}
+
+/// What a call is about: its tool, or else its method.
+fn subject(call: &CallError) -> &str {
+    call.call.tool.as_deref().unwrap_or(&call.call.method)
 }
 
 /// What failed below HTTP, if that is why it ended.
@@ -187,6 +199,8 @@ fn data_of(error: &ServerError) -> Option<String> {
     })
 }
 
+/// What to do about a server that no connection leads to.
+const NOT_THERE: &str = "check the address and that the server is running";
 /// How much of it is told to people.
 const LONGEST_DATA: usize = 1000;
 
@@ -286,7 +300,7 @@ fn cut<'a>(text: &'a str, mark: &str) -> (&'a str, Option<&'a str>) {
 #[cfg(test)]
 mod tests {
     use ridethrough::call::CallName;
-    use ridethrough::error::{CallError, Delivery, Kind, Reason};
+    use ridethrough::error::{Delivery, Kind};
 
     use super::*;
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use super::Talk;
 use crate::misuse::Misuse;
 
 /// A folder to save into, or stdout.
@@ -17,7 +18,7 @@ pub(super) struct Folder {
     /// What all names begin with.
     stem: String,
     /// What goes to stdout, if that is where bytes go.
-    stream: Option<RefCell<Vec<u8>>>,
+    stream: Option<RefCell<Option<Vec<u8>>>>,
 }
 
 /// Where bytes went.
@@ -39,8 +40,7 @@ impl Folder {
                 }
                 .into());
             }
-            let stream = Some(RefCell::default());
-            return Ok(Self { path: path.to_owned(), stem: String::new(), stream });
+            return Ok(Self::stdout());
         }
         fs::create_dir_all(path)
             .with_context(|| format!("making the folder `{}`", path.display()))?;
@@ -51,10 +51,15 @@ impl Folder {
         Ok(Self { path: path.to_owned(), stem, stream: None })
     }
 
+    /// Keeps bytes for stdout, which is no terminal.
+    pub(super) fn stdout() -> Self {
+        Self { path: "-".into(), stem: String::new(), stream: Some(RefCell::default()) }
+    }
+
     /// Saves bytes under the next name that is free, and says where.
     pub(super) fn save(&self, bytes: &[u8], mime_type: &str) -> Result<Saved> {
         if let Some(stream) = &self.stream {
-            stream.borrow_mut().extend_from_slice(bytes);
+            stream.borrow_mut().get_or_insert_default().extend_from_slice(bytes);
             return Ok(Saved::Stdout);
         }
         for number in 1..=MOST {
@@ -74,10 +79,26 @@ impl Folder {
     }
 }
 
+impl Talk {
+    /// Where bytes go if no folder was named: to a stdout that is no terminal, if they are the only piece, as
+    /// `curl` and `gh` do it. Bytes beside other pieces are told of, because a file would hold their names only.
+    pub(super) fn stdout_for(&self, named: Option<&Folder>, is_bytes: &[bool]) -> Option<Folder> {
+        if named.is_some() || self.is_json || io::stdout().is_terminal() {
+            return None;
+        }
+        if is_bytes == [true] {
+            return Some(Folder::stdout());
+        }
+        if is_bytes.contains(&true) {
+            self.terminal.say(NAMED_ONLY);
+        }
+        None
+    }
+}
+
 /// The bytes that go to stdout in place of words, if there are some.
 pub(super) fn streamed(folder: Option<&Folder>) -> Option<Vec<u8>> {
-    let bytes = folder?.stream.as_ref()?.take();
-    (!bytes.is_empty()).then_some(bytes)
+    folder?.stream.as_ref()?.take()
 }
 
 /// How names of such files end.
@@ -107,6 +128,8 @@ const EXTENSIONS: [(&str, &str); 18] = [
     ("text/plain", "txt"),
     ("video/mp4", "mp4"),
 ];
+const NAMED_ONLY: &str = "warning: stdout has the names of bytes that the server sent, and not the bytes: `--out -` writes \
+                          them there and nothing else, `--out DIR` saves them";
 const LONGEST: usize = 60;
 const MOST: usize = 100_000;
 

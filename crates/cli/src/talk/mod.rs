@@ -31,6 +31,7 @@ mod tool_page;
 mod tools;
 mod watch;
 
+use std::env;
 use std::io::{self, Write};
 use std::pin::pin;
 use std::process::ExitCode;
@@ -54,7 +55,7 @@ use crate::exit::Exit;
 use crate::next_step::Spoken;
 use crate::options::{Options, Settings};
 use crate::stray_line::StrayLine;
-use crate::{near, out, secrets, target, tool_names, until};
+use crate::{near, out, program, secrets, swapped, target, tool_names, unexpanded, until};
 use files::Folder;
 use questions::{Asking, Questions};
 pub use rehearsal::{SchemaRehearsal, rehearse_schema};
@@ -159,6 +160,17 @@ fn talk_asked(
     ending::tell(ended, common.json)
 }
 
+/// Ends a command whose server was typed behind what is asked of it, `second`.
+fn ended_as_swapped(
+    common: &Common,
+    [command, what]: [&str; 2],
+    second: &str,
+    rest: &[String],
+) -> Option<Result<ExitCode>> {
+    let misuse = swapped::told(command, what, [&common.server, second], rest)?;
+    Some(ending::tell(Err(misuse.into()), common.json))
+}
+
 fn hold(
     common: &Common,
     flags: &questions::Flags,
@@ -166,7 +178,8 @@ fn hold(
     work: impl AsyncFnOnce(&Talk) -> Result<Exit>,
 ) -> Result<ExitCode> {
     let settings = common.options.settings()?;
-    let target = target::resolve(&common.server)?;
+    let target = target::resolve(&common.server)
+        .map_err(|misuse| program::advised(misuse, &common.server))?;
     let is_program = target.address().is_none();
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -180,7 +193,9 @@ fn hold(
         let born = Instant::now();
         let ends = settings.timeout.map(|time| born + time);
         let notes = target.notes().into_iter().chain(settings.warning(&target));
-        for note in notes.chain(settings.told_sources()) {
+        let unexpanded = unexpanded::warnings(env::args_os()).into_iter();
+        let unexpanded = unexpanded.map(|it| safe::our_line(&it));
+        for note in notes.chain(unexpanded).chain(settings.told_sources()) {
             terminal.say(&note);
         }
         if settings.verbose >= 3 {

@@ -9,7 +9,7 @@ use ridethrough::model::{Prompt, PromptResult, Role};
 
 use super::arguments;
 use super::files::Folder;
-use super::{Common, Talk, content, safe, talk};
+use super::{Common, Talk, content, ended_as_swapped, safe, talk};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::near;
@@ -32,6 +32,10 @@ pub(crate) struct PromptArgs {
 }
 
 pub(super) fn play(args: &PromptArgs) -> Result<ExitCode> {
+    let order = ["prompt", "prompt"];
+    if let Some(ended) = ended_as_swapped(&args.common, order, &args.name, &args.arguments) {
+        return ended;
+    }
     talk(&args.common, async |talk| args.ask(talk).await)
 }
 
@@ -55,6 +59,10 @@ impl PromptArgs {
             pairs.into_iter().map(|(key, text)| (key, Json::of(&text).expect("a string is JSON")));
         let given = Json::empty_object().with_members(members);
         let result = talk.timed(talk.client.get_prompt(&self.name, given)).await?;
+        let pieces = result.messages.iter().flat_map(|it| &it.content);
+        // Who speaks is a piece of text too: bytes are never all that there is.
+        let is_bytes: Vec<_> = pieces.map(content::is_bytes).chain([false]).collect();
+        talk.stdout_for(folder.as_ref(), &is_bytes);
         let messages = messages(&result, folder.as_ref())?;
         talk.print_content(folder.as_ref(), &result.json, |is_colourful| {
             let said = messages.iter().map(|(role, words)| {
@@ -67,6 +75,9 @@ impl PromptArgs {
 
     /// What is wrong with what was typed; words without names get those of the prompt, in their order.
     async fn with_names(&self, talk: &Talk, fault: String) -> String {
+        if let Some(spelling) = arguments::spelling(&self.arguments) {
+            return format!("{fault}; {spelling}");
+        }
         let unnamed: Vec<_> =
             self.arguments.iter().filter(|it| arguments::is_unnamed(it)).collect();
         if unnamed.is_empty() {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use super::files::Folder;
-use super::{Common, Talk, content, talk};
+use super::{Common, Talk, content, ended_as_swapped, talk};
 use crate::exit::Exit;
 
 /// What `read` is asked for.
@@ -22,6 +22,12 @@ pub(crate) struct ReadArgs {
 }
 
 pub(super) fn play(args: &ReadArgs) -> Result<ExitCode> {
+    // A resource of a server that has a name may be a web page.
+    let is_uri = args.common.server.contains("://");
+    let swapped = || ended_as_swapped(&args.common, ["read", "resource"], &args.uri, &[]);
+    if let Some(ended) = is_uri.then(swapped).flatten() {
+        return ended;
+    }
     talk(&args.common, async |talk| args.read(talk).await)
 }
 
@@ -30,6 +36,8 @@ impl ReadArgs {
         let name = self.uri.rsplit(['/', ':']).next().unwrap_or_default();
         let folder = self.out.as_ref().map(|path| Folder::open(path, name)).transpose()?;
         let result = talk.timed(talk.client.read_resource(&self.uri)).await?;
+        let is_bytes: Vec<_> = result.contents.iter().map(content::is_blob).collect();
+        let folder = talk.stdout_for(folder.as_ref(), &is_bytes).or(folder);
         let words = content::contents(&result.contents, folder.as_ref())?;
         talk.print_content(folder.as_ref(), &result.json, |_| words)?;
         Ok(Exit::Done)

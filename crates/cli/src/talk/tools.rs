@@ -9,7 +9,7 @@ use ridethrough::model::Tool;
 
 use super::questions::{self, Asking};
 use super::schema::SchemaDocument;
-use super::{Common, Talk, joined, nearest_tool, safe, talk_asked, tool_page};
+use super::{Common, Talk, ended_as_swapped, joined, nearest_tool, safe, talk_asked, tool_page};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::out::{self, Colour, painted, wrapped};
@@ -27,6 +27,10 @@ pub(crate) struct ToolsArgs {
 }
 
 pub(super) fn play(args: &ToolsArgs) -> Result<ExitCode> {
+    let tool = args.tool.as_deref().unwrap_or_default();
+    if let Some(ended) = ended_as_swapped(&args.common, ["tools", "tool"], tool, &[]) {
+        return ended;
+    }
     // As `call` would declare them: a server may hide tools whose questions nobody answers.
     talk_asked(&args.common, &args.questions, Asking::OnTerminal, async |talk| match &args.tool {
         Some(name) => show(talk, name).await,

@@ -135,9 +135,17 @@ async fn without_a_check_another_host_is_spoken_to_only_if_it_is_named() {
 async fn a_port_without_tls_is_told_as_such() {
     let rig = Rig::new().await;
 
-    let ran = rig.run(&["tools", &rig.url.replace("http:", "https:")]).await;
+    let secure = rig.url.replace("http:", "https:");
+    let ran = rig.run(&["tools", &secure]).await;
+    let checked = rig.run(&["check", &secure, "--json"]).await;
 
-    assert_eq!(ran.code, Some(4), "{ran:?}");
-    assert!(ran.err.contains("what answers there does not speak TLS"), "{ran:?}");
+    assert_eq!((ran.code, checked.code), (Some(4), Some(4)), "{ran:?} {checked:?}");
+    assert!(ran.err.contains("what answers there speaks plain HTTP, and no TLS"), "{ran:?}");
     assert!(ran.err.contains("hint: write `http://`"), "{ran:?}");
+    assert!(ran.err.contains(&format!("try `{}`", rig.url)), "{ran:?}");
+    // Waiting cannot help.
+    assert!(!ran.err.contains("waiting"), "{ran:?}");
+    let advice = checked.json()["advice"].to_string();
+    assert!(advice.contains(&format!("ask it by `{}`", rig.url)), "{checked:?}");
+    assert!(checked.out.contains("speaks plain HTTP"), "{checked:?}");
 }

@@ -233,6 +233,31 @@ async fn an_error_for_machines_has_the_status_and_the_hint_apart() {
     assert!(error["hint"].as_str().unwrap().contains("shows what it takes"), "{error}");
 }
 
+/// Only the words had it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_status_of_every_refusal_of_credentials_is_in_the_error() {
+    let scope = "Bearer error=\"insufficient_scope\", scope=\"files:write\"";
+    for (status, challenge) in [(401, "Bearer"), (403, scope), (403, "")] {
+        let rig = Rig::new().await;
+        rig.mcp.rule(When::any(), Times::Always, move |ask| async move {
+            let headers: &[_] =
+                if challenge.is_empty() { &[] } else { &[("www-authenticate", challenge)] };
+            ask.status(status, headers, "").await;
+        });
+        let token = [("TOKEN", "t0k-0123456789")];
+        let list = ["tools", "SERVER", "--json", "--policy", "never"];
+
+        let without = rig.run(&list).await;
+        let with = rig.run_with(&[&list[..], &["--bearer-env", "TOKEN"]].concat(), &token).await;
+
+        for ran in [without, with] {
+            let error = &ran.json()["error"];
+            assert_eq!(error["status"], status, "{challenge}: {ran:?}");
+            assert_eq!(error["exitCode"], 5, "{ran:?}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_that_could_not_ask_is_told_with_what_would_answer_it() {
     let rig = Rig::new().await;

@@ -60,6 +60,23 @@ async fn a_server_that_says_nothing_ends_every_command_with_7_when_the_time_is_o
     }
 }
 
+/// It ended with 7, and the advice was to call again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_closed_port_ends_with_4_also_when_the_time_is_short() {
+    let rig = Rig::new().await;
+    rig.server.set_mood(Mood::Down);
+    let words: Vec<_> =
+        COMMANDS.iter().map(|words| [*words, &["--timeout", "1"]].concat()).collect();
+
+    let ended = join_all(words.iter().map(|words| rig.run(words))).await;
+
+    for (words, ran) in words.iter().zip(ended) {
+        assert_eq!(ran.code, Some(4), "{words:?} {ran:?}");
+        let is_advised = ran.err.contains("check the address and that the server is running");
+        assert!(is_advised || words[0] == "check", "{words:?} {ran:?}");
+    }
+}
+
 /// `check` ended with 7, as if its own time had been over.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_says_nothing_ends_every_command_with_4_when_nobody_set_a_time() {

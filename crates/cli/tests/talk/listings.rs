@@ -203,6 +203,35 @@ async fn bytes_go_to_stdout_alone_if_that_is_wanted() {
     assert!(!rig.folder.join("-").exists());
 }
 
+/// `read ... > picture.png` wrote the name of the picture into the file, and ended with 0.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bytes_that_are_all_there_is_go_to_a_file_as_they_are() {
+    let rig = Rig::new().await;
+    let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
+    let text = json!({"type": "text", "text": "here it is"});
+    rig.answer("look", json!({"content": [image]}));
+    rig.answer("put", json!({"content": [text, image]}));
+    let nothing = json!({"type": "image", "data": "", "mimeType": "image/png"});
+    rig.answer("echo", json!({"content": [nothing]}));
+    let blob = json!({"contents": [{"uri": "a:b", "blob": "aGk="}]});
+    rig.rule(When::method("resources/read"), blob);
+
+    let called = rig.run(&["call", "SERVER", "look"]).await;
+    let read = rig.run(&["read", "SERVER", "a:b"]).await;
+    let mixed = rig.run(&["call", "SERVER", "put"]).await;
+    let json = rig.run(&["call", "SERVER", "look", "--json"]).await;
+    let empty = rig.run(&["call", "SERVER", "echo"]).await;
+
+    assert_eq!((called.out.as_str(), read.out.as_str()), ("hi", "hi"), "{called:?} {read:?}");
+    assert_eq!(empty.out, "", "{empty:?}");
+    assert!(!called.err.contains("warning"), "{called:?}");
+    let named = "here it is\n[image, image/png, 2 bytes: `--out DIR` saves it]\n";
+    assert_eq!(mixed.out, named, "{mixed:?}");
+    assert!(mixed.err.contains("`--out -` writes them there"), "{mixed:?}");
+    assert_eq!(json.json()["content"][0]["data"], "aGk=");
+    assert!(!json.err.contains("warning"), "{json:?}");
+}
+
 fn nested() -> serde_json::Value {
     json!([{"name": "book", "title": "Book a room", "description": "Books.",
         "annotations": {"destructiveHint": true, "openWorldHint": false},

@@ -115,6 +115,51 @@ async fn a_bridge_takes_a_name_from_a_file_of_the_user_and_from_no_project() {
     );
 }
 
+/// `tools npx` had the tip, and these were told to write the whole URL.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_that_is_typed_without_dashes_or_in_quotes_is_told_how_it_is_typed() {
+    let rig = Rig::new().await;
+    rig.write("bin/python", "");
+    rig.write("server.py", "");
+    for (words, tip) in [
+        (&["tools", "bin/python", "srv.py"][..], "`ridethrough tools -- bin/python ...`"),
+        (&["tools", "./server.py"], "`ridethrough tools -- python3 ./server.py`"),
+        (&["check", "server.py"], "`ridethrough check -- python3 server.py`"),
+        (
+            &["ping", "/bin/sh -c x"],
+            "each of its words by itself: `ridethrough ping -- /bin/sh ...`",
+        ),
+        (
+            &["tools", "--", "/bin/sh -c x"],
+            "without quotes around them: `ridethrough tools -- /bin/sh ...`",
+        ),
+        (
+            &["tools", "--", "SERVER"],
+            "a URL stands without `--`: `ridethrough tools http://127.0.0.1:",
+        ),
+        (&["call", "echo", "--", "SERVER"], "/mcp TOOL key=value`"),
+    ] {
+        let ran = rig.run(words).await;
+
+        assert_eq!(ran.code, Some(2), "{words:?} {ran:?}");
+        assert!(ran.err.contains(tip), "{words:?} {ran:?}");
+    }
+}
+
+/// `echo` was looked for among the names of servers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_behind_the_tool_is_told_with_the_line_as_it_should_be() {
+    let rig = Rig::new().await;
+
+    let called = rig.run(&["call", "echo", "SERVER", "msg=a b", "--json"]).await;
+    let read = rig.run(&["read", "lab://note", "SERVER"]).await;
+
+    assert_eq!((called.code, read.code), (Some(2), Some(2)), "{called:?} {read:?}");
+    let line = format!("write `ridethrough call {} echo 'msg=a b'`", rig.url);
+    assert_eq!(called.json()["error"]["hint"], line, "{called:?}");
+    assert!(read.err.contains(&format!("`ridethrough read {} lab://note`", rig.url)), "{read:?}");
+}
+
 /// Answers what these tests ask, in their order.
 const SERVER: &str = r#"
 while read -r line; do

@@ -59,15 +59,13 @@ async fn a_time_from_a_file_or_the_environment_is_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bytes_are_saved_where_the_person_says_and_named_otherwise() {
+async fn bytes_are_saved_where_the_person_says() {
     let rig = Rig::new().await;
     let image = json!({"type": "image", "data": "iVBORw==", "mimeType": "image/png"});
     rig.answer("echo", json!({"content": [image]}));
 
-    let named = rig.run(&["call", "SERVER", "echo"]).await;
     let saved = rig.run(&["call", "SERVER", "echo", "--out", "pictures"]).await;
 
-    assert_eq!(named.out, "[image, image/png, 4 bytes: `--out DIR` saves it]\n");
     assert_eq!(saved.out, "[image, image/png, 4 bytes: saved as pictures/echo-1.png]\n");
     assert_eq!(fs::read(rig.folder.join("pictures/echo-1.png")).unwrap(), b"\x89PNG");
 }
@@ -117,6 +115,22 @@ async fn an_answer_beyond_the_limit_names_the_flag_that_raises_it() {
     assert!(refused.err.contains("`--max-message`"), "{refused:?}");
     assert_eq!(raised.code, Some(0), "{}", raised.err);
     assert!(raised.out.contains(&"x".repeat(100_000)));
+}
+
+/// It was sent as it stood, and the server said that the token was wrong.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_variable_in_a_header_that_nobody_replaces_is_warned_of() {
+    let rig = Rig::new().await;
+    let told = "the header `X-Key` is sent with `$KEY` as it stands: write `${KEY}`";
+
+    for command in ["ping", "check"] {
+        let plain = rig.run(&[command, "SERVER", "--header", "X-Key: $KEY"]).await;
+        let words = [command, "SERVER", "--header", "X-Key: ${KEY}"];
+        let replaced = rig.run_with(&words, &[("KEY", "$OTHER")]).await;
+
+        assert_eq!(plain.err.matches(told).count(), 1, "{plain:?}");
+        assert!(!replaced.err.contains("as it stands"), "{replaced:?}");
+    }
 }
 
 /// Each command had forty lines of them.

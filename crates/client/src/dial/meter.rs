@@ -2,10 +2,13 @@
 //!
 //! Whether a server may have a request depends on whether a byte of it was written. hyper flushes buffered
 //! bytes even after it reported an error or was cancelled, so a count that is merely read may be out of date;
-//! [`Meter::seal`] refuses all further writes and returns the count in one step.
+//! [`Meter::seal`] refuses all further writes and returns the count in one step. It also notes whether the first
+//! bytes that came are HTTP, which tells a TLS handshake what answered it.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
@@ -17,6 +20,8 @@ use super::ByteStream;
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     state: Mutex<MeterState>,
+    /// Whether the peer's first bytes are the beginning of an HTTP/1 response.
+    is_answered_by_http: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -38,6 +43,11 @@ impl Meter {
         self.state().is_behind
     }
 
+    /// Whether the peer's first bytes are the beginning of an HTTP/1 response.
+    pub(crate) fn is_answered_by_http(&self) -> bool {
+        self.is_answered_by_http.load(Relaxed)
+    }
+
     /// Refuses all further writes, and returns how many bytes were written.
     pub(crate) fn seal(&self) -> u64 {
         let mut state = self.state();
@@ -55,12 +65,14 @@ impl Meter {
 pub(crate) struct Metered {
     io: Box<dyn ByteStream>,
     meter: Arc<Meter>,
+    /// Whether a byte was read.
+    has_read: bool,
 }
 
 impl Metered {
     pub(crate) fn new(io: Box<dyn ByteStream>) -> (Self, Arc<Meter>) {
         let meter = Arc::new(Meter::default());
-        (Self { io, meter: meter.clone() }, meter)
+        (Self { io, meter: meter.clone(), has_read: false }, meter)
     }
 
     /// Writes under the meter's lock, so that no byte is written after a seal.
@@ -93,7 +105,14 @@ impl AsyncRead for Metered {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.io).poll_read(context, buffer);
+        let came = &buffer.filled()[before..];
+        if !self.has_read && !came.is_empty() {
+            self.has_read = true;
+            self.meter.is_answered_by_http.store(came.starts_with(b"HTTP/"), Relaxed);
+        }
+        read
     }
 }
 

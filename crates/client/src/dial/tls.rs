@@ -26,7 +26,7 @@ use super::{Connection, Dial, Metered, Speaks, Steps};
 use crate::endpoint::Endpoint;
 
 use trust::{Anybody, Trust};
-use words::{Shown, TlsFault, of_certificate, of_handshake};
+use words::{Shown, TlsFault, of_certificate, of_handshake, plain_http};
 
 /// The settings of TLS.
 #[derive(Debug, Default)]
@@ -97,11 +97,14 @@ impl Dial for Tls {
             let below = self.below.dial(to).await?;
             let (io, meter) = Metered::new(below.io);
             let began = Instant::now();
-            let stream = self
-                .connector
-                .connect(self.name.clone(), io)
-                .await
-                .map_err(|error| no_handshake(&error))?;
+            let connecting = self.connector.connect(self.name.clone(), io);
+            let stream = connecting.await.map_err(|error| {
+                if meter.is_answered_by_http() {
+                    told(Cause::TlsRefused, plain_http())
+                } else {
+                    no_handshake(&error)
+                }
+            })?;
             let speaks = match stream.get_ref().1.alpn_protocol() {
                 Some(b"h2") => Speaks::Http2,
                 _ => Speaks::Http1,

@@ -165,6 +165,11 @@ pub(super) fn of_handshake(error: &rustls::Error) -> TlsFault {
     }
 }
 
+/// Returns why a handshake failed that was answered in HTTP.
+pub(super) fn plain_http() -> TlsFault {
+    words("what answers there speaks plain HTTP, and no TLS", Advice::WithoutTls)
+}
+
 /// How many names of a certificate are shown.
 const MOST_NAMES: usize = 8;
 
