@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::import::Program;
 use crate::misuse::Misuse;
-use crate::{next_step, target};
+use crate::{next_step, platform, target};
 
 /// The command line with the program behind `--`, if there is one, in the place of the server.
 pub(crate) fn fold(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, Misuse> {
@@ -122,19 +122,8 @@ fn script(word: &str) -> Option<&'static str> {
         "cjs" | "js" | "mjs" => "node",
         _ => return None,
     };
-    let is_startable = is_path(word.as_ref()) && is_executable(path);
+    let is_startable = is_path(word.as_ref()) && platform::is_executable(path);
     (path.is_file() && !is_startable).then_some(interpreter)
-}
-
-#[cfg(unix)]
-fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|it| it.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &Path) -> bool {
-    false
 }
 
 /// What stands before `--` in this command.

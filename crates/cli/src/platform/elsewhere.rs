@@ -66,3 +66,8 @@ pub(crate) const fn sync_folder(_: &Path) {}
 pub(crate) const fn discard_typed() {}
 
 const NOT_SUPPORTED: &str = "not supported on this platform";
+
+/// No file says of itself that it may be started.
+pub(crate) const fn is_executable(_: &Path) -> bool {
+    false
+}

@@ -2,7 +2,7 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 
 use futures_util::future::select_all;
@@ -58,4 +58,9 @@ pub(crate) fn sync_folder(folder: &Path) {
 pub(crate) fn discard_typed() {
     // Where it is no terminal there is nothing to discard.
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+}
+
+/// Whether this file may be started by somebody.
+pub(crate) fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|it| it.permissions().mode() & 0o111 != 0)
 }
