@@ -196,9 +196,8 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Answer { source, .. } => Some(source),
-            Self::Call(error) => error.source(),
-            Self::Task(error) => error.source(),
-            Self::Endless { .. } | Self::Server(_) => None,
+            // Their words are this error's own; there is nothing below.
+            Self::Call(_) | Self::Endless { .. } | Self::Server(_) | Self::Task(_) => None,
         }
     }
 }
@@ -263,17 +262,22 @@ mod tests {
     }
 
     #[test]
-    fn the_failure_that_ended_a_call_is_found_behind_its_error() {
-        let failure = Failure::not_sent(Cause::NameUnknown);
+    fn an_error_and_its_sources_tell_everything_once() {
+        let failure = Failure::not_sent(Cause::NameUnknown).with_detail("no such name");
         let call = CallName { method: "ping".into(), tool: None };
-        let of =
-            |reason| CallError::new(Kind::Unreachable, Delivery::NotSent, call.clone(), reason);
-        let source = |error: &Error| {
-            std::error::Error::source(error).and_then(|it| it.downcast_ref::<Failure>().cloned())
-        };
+        let reason = Reason::Transport(failure.clone());
+        let error: Error =
+            CallError::new(Kind::Unreachable, Delivery::NotSent, call, reason).into();
 
-        assert_eq!(source(&of(Reason::Transport(failure.clone())).into()), Some(failure));
-        assert_eq!(source(&of(Reason::Nothing).into()), None);
+        let mut told = error.to_string();
+        let mut source = std::error::Error::source(&error);
+        while let Some(inner) = source {
+            told = format!("{told}: {inner}");
+            source = inner.source();
+        }
+
+        assert_eq!(told.matches("no such name").count(), 1, "{told}");
+        assert!(matches!(error.call(), Some(it) if it.reason == Reason::Transport(failure)));
     }
 
     #[test]

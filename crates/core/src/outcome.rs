@@ -207,16 +207,8 @@ impl fmt::Display for CallError {
     }
 }
 
-impl std::error::Error for CallError {
-    /// The failure of the connection that ended the call, for programs; the call's own text already includes
-    /// it.
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.reason {
-            Reason::Transport(failure) => Some(failure),
-            _ => None,
-        }
-    }
-}
+// No `source`: what the layers below said is in the words of this error, and would be told twice.
+impl std::error::Error for CallError {}
 
 /// The method of a call, and its tool if one was called, for messages to people.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
