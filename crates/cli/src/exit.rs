@@ -129,7 +129,7 @@ fn by_kind(kind: Kind) -> Exit {
         Kind::Cancelled | Kind::Closed | Kind::Interrupted => Exit::Interrupted,
         Kind::Unauthorized => Exit::Unauthorized,
         // A server that is busy, or a balancer that has none, is as good as none.
-        Kind::Rejected { status: 408 | 425 | 429 | 500..=599 }
+        Kind::Rejected { status: 408 | 425 | 429 | 500 | 502..=599 }
         | Kind::BreakerOpen
         | Kind::Exhausted
         | Kind::Unreachable => Exit::Unreachable,
@@ -177,7 +177,7 @@ mod tests {
 
         assert_eq!([401, 403, 407].map(rejected), [Exit::Unauthorized; 3]);
         assert_eq!([408, 425, 429, 500, 503].map(rejected), [Exit::Unreachable; 5]);
-        assert_eq!([308, 400, 404].map(rejected), [Exit::Protocol; 3]);
+        assert_eq!([308, 400, 404, 501].map(rejected), [Exit::Protocol; 4]);
     }
 
     #[test]

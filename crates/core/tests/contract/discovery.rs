@@ -94,7 +94,7 @@ fn an_answer_by_our_id_that_only_an_older_server_gives_is_evidence_under_any_sta
 
 #[test]
 fn useless_answers_lead_to_initialize_after_three_of_them_and_a_second_and_a_half() {
-    for useless in 0..7 {
+    for useless in 0..5 {
         let mut rig = either();
         let id = rig.call("deploy");
         let began = rig.now;
@@ -105,14 +105,12 @@ fn useless_answers_lead_to_initialize_after_three_of_them_and_a_second_and_a_hal
             questions += 1;
             match useless {
                 0 => rig.status(&question, 500),
-                1 => rig.status(&question, 403),
-                2 => rig.status(&question, 501),
-                3 => rig.answer(&question, 502, Content::Html, "<h1>Bad Gateway</h1>"),
-                4 => {
+                1 => rig.answer(&question, 502, Content::Html, "<h1>Bad Gateway</h1>"),
+                2 => {
                     rig.open(&question);
                     rig.end(&question);
                 }
-                5 => rig.reset(&question),
+                3 => rig.reset(&question),
                 _ => {}
             }
             if !rig.dials.is_empty() {
@@ -131,6 +129,63 @@ fn useless_answers_lead_to_initialize_after_three_of_them_and_a_second_and_a_hal
         assert_eq!(rig.result(id), "{}");
         assert_eq!(found(&rig), [], "{useless}: what was guessed is told to nobody");
     }
+}
+
+#[test]
+fn a_status_that_would_end_initialize_leads_to_it_at_once() {
+    for status in [403, 501] {
+        let mut rig = either();
+        let id = rig.call("deploy");
+        let (question, began) = (rig.post(), rig.now);
+
+        rig.status(&question, status);
+
+        assert_eq!((rig.handshakes, rig.now), (1, began), "{status}");
+        assert_eq!(found(&rig), [], "{status}: what was guessed is told to nobody");
+        let call = rig.call_sent();
+        rig.reply(&call, "{}");
+        assert_eq!(rig.result(id), "{}");
+    }
+}
+
+#[test]
+fn a_status_that_refuses_every_request_ends_the_handshake_at_the_second() {
+    for status in [403, 501] {
+        let mut rig = either();
+        rig.plays_handshake = false;
+        let id = rig.call("deploy");
+        let began = rig.now;
+
+        for method in ["server/discover", "initialize"] {
+            let request = rig.post();
+            assert_eq!(self::method(&request).as_deref(), Some(method), "{status}");
+            rig.status(&request, status);
+        }
+
+        assert_eq!((rig.kind(id), rig.now), (Kind::Rejected { status }, began));
+        rig.nothing_sent();
+    }
+}
+
+#[test]
+fn a_guess_that_is_refused_is_checked_once_and_not_for_ever() {
+    let mut rig = either();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    let mut methods = Vec::new();
+
+    while rig.is_open(id) {
+        let Some(request) = rig.sent.pop_front() else {
+            rig.advance(millis(50));
+            continue;
+        };
+        methods.extend(method(&request));
+        let is_question = method(&request).as_deref() == Some("server/discover");
+        rig.status(&request, if is_question { 403 } else { 400 });
+    }
+
+    assert_eq!(methods, ["server/discover", "initialize", "server/discover", "initialize"]);
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 400 });
 }
 
 #[test]

@@ -21,6 +21,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::StatusCode;
+
 use super::Sessions;
 use super::last_resort::LastResort;
 use super::renewal::{Opening, Opens, Ready, Session, Stage};
@@ -288,10 +290,15 @@ impl Link {
     }
 
     /// Handles an answer to `server/discover` that says nothing about the era. After a few of them
-    /// `initialize` is tried, because some servers answer every other request in useless ways. Never if the
-    /// server asks for credentials or for time.
+    /// `initialize` is tried, because some servers answer every other request in useless ways; at once after
+    /// a status that would be the end of `initialize`, too. Never if the server asks for credentials or for
+    /// time.
     fn discovered_nothing(&mut self, now: Moment, head: &AnswerHead, reading: PostReading) {
         let is_useless = !status::wants_to_be_asked_again(head.status);
+        let is_refused = matches!(reading, PostReading::Answer(_) | PostReading::Rejected(_));
+        if is_useless && is_refused && self.refuses_for_good(head.status) {
+            return self.assume_legacy(now);
+        }
         if is_useless && self.guess_era(now) {
             return;
         }
@@ -307,8 +314,12 @@ impl Link {
         }
     }
 
-    /// Assumes the legacy era for a minute, if the server was asked in vain often and long enough. Returns
-    /// whether it does.
+    /// Whether a status would end a handshake that has come to `initialize`.
+    fn refuses_for_good(&self, status: StatusCode) -> bool {
+        !status.is_success() && !self.session.may_pass(status)
+    }
+
+    /// Assumes the legacy era, if the server was asked in vain often and long enough. Returns whether it does.
     pub(crate) fn guess_era(&mut self, now: Moment) -> bool {
         let Some(renewal) = self.session.renewal() else { return false };
         let since = *renewal.asked_in_vain_since.get_or_insert(now);
@@ -316,10 +327,15 @@ impl Link {
         if renewal.asked_in_vain < USELESS_ANSWERS || now.since(since) < USELESS_FOR {
             return false;
         }
+        self.assume_legacy(now);
+        true
+    }
+
+    /// Assumes the legacy era for a minute, without evidence.
+    fn assume_legacy(&mut self, now: Moment) {
         let until = now + GUESS_LASTS;
         self.session.era.found = Some(Found { era: Era::Legacy, until, is_guess: true });
         self.try_handshake(now);
-        true
     }
 
     /// Asks for the era again after a refused `initialize`, because the server may have left its era. Returns
@@ -335,7 +351,7 @@ impl Link {
         if is_new || !is_refused || self.session.era.allowed != Eras::Either {
             return false;
         }
-        if renewal.asked_in_vain >= USELESS_ANSWERS {
+        if self.session.era.is_guessed() {
             // A guess is checked once more, and not for ever.
             renewal.is_discovered = true;
         }
