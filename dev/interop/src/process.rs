@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -20,7 +21,7 @@ pub(crate) struct Recipe {
     pub(crate) folder: PathBuf,
     pub(crate) ledger: PathBuf,
     pub(crate) log: PathBuf,
-    /// Whether it prints where it listens; otherwise it is given a port and polled.
+    /// Whether it prints where it listens; otherwise its port is polled.
     pub(crate) announces: bool,
     /// The only era that it speaks, as after a rollback or a rollout.
     pub(crate) only: Option<Era>,
@@ -77,8 +78,7 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) async fn start(recipe: Recipe) -> Result<Self> {
-        let port = if recipe.announces { 0 } else { free_port().await? };
-        Self::start_on(recipe, port).await
+        Self::start_on(recipe, free_port().await?).await
     }
 
     async fn start_on(recipe: Recipe, port: u16) -> Result<Self> {
@@ -211,10 +211,26 @@ fn announced(line: &str) -> Option<u16> {
     port.split('/').next()?.parse().ok()
 }
 
-/// A port that was free a moment ago, for a server that cannot choose one.
+/// A port that is free, and that the system gives to nobody: it is below those for sockets that name none.
+/// Otherwise another socket could have it while its server is down, and the server could not come back.
 async fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?.port())
+    /// How many ports this process has tried.
+    static TRIED: AtomicU16 = AtomicU16::new(0);
+    // Two runs at once begin at different places.
+    let first = std::process::id() % u32::from(PORTS);
+    for _ in 0..PORTS {
+        let tried = u32::from(TRIED.fetch_add(1, Ordering::Relaxed));
+        let port = FIRST_PORT + u16::try_from((first + tried) % u32::from(PORTS))?;
+        if TcpListener::bind(("127.0.0.1", port)).await.is_ok() {
+            return Ok(port);
+        }
+    }
+    bail!("no port from {FIRST_PORT} to {} is free", FIRST_PORT + PORTS - 1);
 }
+
+/// Linux gives ports from 32768 on, other systems from 49152 on.
+const FIRST_PORT: u16 = 20_000;
+const PORTS: u16 = 12_000;
 
 /// How many lines of a ledger are exactly this.
 pub(crate) fn noted(ledger: &Path, line: &str) -> usize {

@@ -113,19 +113,26 @@ impl Report {
         text
     }
 
-    /// The last line: counts, and the servers that were skipped.
+    /// The last lines: what failed and why, counts, and the servers that were skipped.
     pub(crate) fn summary(&self) -> String {
         let outcomes = || self.columns.iter().flat_map(|column| &column.outcomes);
         let passed = outcomes().filter(|it| **it == Outcome::Passed).count();
         let limits = outcomes().filter(|it| matches!(it, Outcome::Limit(_))).count();
         let bad = outcomes().filter(|it| it.is_bad()).count();
-        let mut line = format!("interop: {passed} passed, {limits} known limits, {bad} failed");
+        let mut text = String::new();
         for column in &self.columns {
-            if let Some(why) = &column.skipped {
-                _ = write!(line, "; {} skipped: {why}", column.server);
+            let checks = self.rows.iter().zip(&column.outcomes);
+            for (row, outcome) in checks.filter(|(_, outcome)| outcome.is_bad()) {
+                _ = writeln!(text, "{}: {row}: {outcome}", column.server);
             }
         }
-        line
+        _ = write!(text, "interop: {passed} passed, {limits} known limits, {bad} failed");
+        for column in &self.columns {
+            if let Some(why) = &column.skipped {
+                _ = write!(text, "; {} skipped: {why}", column.server);
+            }
+        }
+        text
     }
 
     pub(crate) fn json(&self) -> String {
