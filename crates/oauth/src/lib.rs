@@ -26,7 +26,6 @@ mod clock;
 mod context;
 pub mod error;
 mod fetch;
-mod keeper;
 mod key;
 mod listener;
 mod login;
@@ -34,6 +33,7 @@ pub mod person;
 mod platform;
 mod settings;
 pub mod store;
+mod token_source;
 
 pub use account::{Account, KeepClient, LoggedOut, Status};
 pub use builder::ClientBuilderExt;

@@ -1,4 +1,4 @@
-//! Keeps one grant alive: does what its `Grant` says, and answers whoever wants a token.
+//! The tokens of one account: does what its `Grant` says, and answers whoever wants a token.
 //!
 //! ```text
 //! token() ──► effect ──► use it ───────────────► the token
@@ -34,8 +34,8 @@ use crate::login::{BegunBy, Login};
 
 use memory::Memory;
 
-/// Keeps the grant of one account.
-pub(crate) struct Keeper {
+/// The tokens of one account.
+pub(crate) struct TokenSource {
     context: Arc<Context>,
     memory: Mutex<Memory>,
     /// Counts what has ended, for those who wait for it.
@@ -58,7 +58,7 @@ enum LoginRule {
     Never,
 }
 
-impl Keeper {
+impl TokenSource {
     pub(crate) fn new(context: Context) -> Arc<Self> {
         Arc::new(Self {
             context: Arc::new(context),

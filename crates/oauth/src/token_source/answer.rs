@@ -12,9 +12,9 @@ use ridethrough_oauth_core::grant::{AccessRefusal, Effect};
 use ridethrough_oauth_core::scope::ScopeSet;
 use tokio::time::timeout;
 
-use super::{Keeper, LoginRule, none};
+use super::{LoginRule, TokenSource, none};
 
-impl Keeper {
+impl TokenSource {
     /// What the store has, if it can be used; a server that wants no login is not asked for one.
     pub(crate) async fn first_token(self: &Arc<Self>) -> Result<Option<Token>, NoCredentials> {
         self.remember_store().await;

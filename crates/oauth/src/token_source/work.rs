@@ -11,20 +11,20 @@ use ridethrough_oauth_core::{Fetched, Secret};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::Keeper;
+use super::TokenSource;
 use super::memory::UnderWay;
 use crate::error::LoginFailure;
 use crate::store::{StoreLock, Swap};
 
-impl Keeper {
+impl TokenSource {
     /// Works in a task of its own, which ends although nobody may wait for it any more.
     pub(super) fn spawn_work(self: &Arc<Self>, effect: Effect) -> JoinHandle<Effect> {
-        let (keeper, worker) = (self.clone(), self.clone());
+        let (source, worker) = (self.clone(), self.clone());
         tokio::spawn(async move {
             // A store of the application's own may panic.
             let worked = tokio::spawn(async move { worker.work(effect).await }).await;
-            let effect = worked.unwrap_or_else(|_| keeper.give_up_work());
-            keeper.tell_ended();
+            let effect = worked.unwrap_or_else(|_| source.give_up_work());
+            source.tell_ended();
             effect
         })
     }
