@@ -24,8 +24,10 @@ mod account;
 mod builder;
 mod clock;
 mod context;
+mod dpop;
 pub mod error;
 mod fetch;
+mod identity_provider;
 mod key;
 mod listener;
 mod login;
@@ -37,10 +39,12 @@ mod token_source;
 
 pub use account::{Account, KeepClient, LoggedOut, Status};
 pub use builder::ClientBuilderExt;
+pub use identity_provider::IdentityProvider;
 pub use key::{ClientKey, KeyError, SigningKey};
 pub use settings::{OAuth, RedirectTo};
 
 pub use ridethrough_oauth_core::discovery::ResourceParameter;
+pub use ridethrough_oauth_core::dpop::DpopRule;
 pub use ridethrough_oauth_core::grant::LoginReason;
 pub use ridethrough_oauth_core::store::GrantStatus;
 pub use ridethrough_oauth_core::{Secret, Timestamp};
