@@ -7,7 +7,7 @@ use ridethrough_oauth_core::client::Client;
 use ridethrough_oauth_core::{HttpUrl, Secret};
 
 use crate::error::SettingsError;
-use crate::settings::AssertionSource;
+use crate::key::AssertionSource;
 
 /// The identity provider of an enterprise (ID-JAG): it exchanges a person's identity token for its word to
 /// the authorization server of an MCP server, so that the person logs in once for all servers.

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough::transport::BoxFuture;
 use ridethrough_oauth_core::address::NearHosts;
 use ridethrough_oauth_core::discovery::{PkceRule, ResourceParameter};
 use ridethrough_oauth_core::dpop::DpopRule;
@@ -14,7 +13,7 @@ use ridethrough_oauth_core::{Secret, Timestamp};
 
 use crate::clock::Clock;
 use crate::identity_provider::IdentityProvider;
-use crate::key::ClientKey;
+use crate::key::{AssertionSource, ClientKey};
 use crate::person::Person;
 use crate::store::GrantStore;
 
@@ -56,10 +55,6 @@ pub struct OAuth {
 }
 
 pub(crate) type OnLoginNeeded = Arc<dyn Fn(&LoginReason) + Send + Sync>;
-
-/// Brings the platform's word for the client, anew for each request.
-pub(crate) type AssertionSource =
-    Arc<dyn Fn() -> BoxFuture<'static, Result<Secret, String>> + Send + Sync>;
 
 /// How tokens are come by.
 #[derive(Clone)]
