@@ -162,6 +162,9 @@ pub enum LoginReason {
     /// There was no login yet.
     #[error("nobody has logged in yet")]
     NoGrant,
+    /// The stored login cannot be used for a refresh; it is left as it is.
+    #[error("the stored login cannot be renewed: {0}")]
+    NotRenewable(String),
     /// The refresh was refused again and again; the refresh token is kept.
     #[error("the authorization server refuses to renew the login: {0}")]
     RefreshRefused(String),
@@ -191,6 +194,9 @@ pub enum AccessRefusal {
 pub enum RefreshOutcome {
     /// An answer, as [`crate::token_answer::read`] reads it.
     Answered(Result<Tokens, TokenError>),
+    /// Nothing was sent, or nothing that was answered can be used, and the next refresh would end alike; in
+    /// words for people.
+    Impossible(String),
     /// No answer: the server may have replaced the refresh token, or never seen it.
     Lost,
 }

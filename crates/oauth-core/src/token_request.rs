@@ -17,6 +17,7 @@ use crate::address::HttpUrl;
 use crate::form;
 use crate::secret::Secret;
 
+pub(crate) use requests::ID_JAG;
 pub use requests::{ClientAuthentication, IdJagExchange, TokenRequests};
 
 /// What a request is about.

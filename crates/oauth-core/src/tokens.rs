@@ -90,6 +90,8 @@ impl Tokens {
     /// there is none.
     pub fn with_id_token_as_access(mut self) -> Option<Self> {
         self.access = self.id_token.clone()?;
+        // An identity token is bound to no key, whatever came with it.
+        self.token_type = TokenType::Bearer;
         self.expires_at = jwt::expiry_hint(&self.access).filter(|end| *end > self.received_at);
         Some(self)
     }

@@ -15,9 +15,9 @@ use ridethrough_oauth_core::{Secret, Timestamp};
 
 use crate::context::Context;
 use crate::error::{LoginFailure, SettingsError, with_causes};
-use crate::keeper::Keeper;
 use crate::settings::OAuth;
 use crate::store::StoreError;
+use crate::token_source::TokenSource;
 
 /// An account at an MCP server. Made by [`OAuth::account`](crate::OAuth::account).
 ///
@@ -37,34 +37,34 @@ use crate::store::StoreError;
 /// ```
 #[derive(Clone)]
 pub struct Account {
-    keeper: Arc<Keeper>,
+    tokens: Arc<TokenSource>,
 }
 
 impl OAuth {
     /// The account at the server of this client: to log in, log out and see how it stands, or as the
     /// client's credentials.
     pub fn account(self, client: &ClientBuilder) -> Result<Account, SettingsError> {
-        Ok(Account { keeper: Keeper::new(Context::new(self, client)?) })
+        Ok(Account { tokens: TokenSource::new(Context::new(self, client)?) })
     }
 }
 
 impl Account {
     /// Logs in, whether or not that is needed. Dropping the future ends the login.
     pub async fn log_in(&self) -> Result<Status, LoginFailure> {
-        let record = self.keeper.log_in().await?;
-        Ok(Status::of(Some(&record), self.keeper.context().now()))
+        let record = self.tokens.log_in().await?;
+        Ok(Status::of(Some(&record), self.tokens.context().now()))
     }
 
     /// How the account stands, from what is stored: nobody is asked.
     pub async fn status(&self) -> Result<Status, StoreError> {
-        let context = self.keeper.context();
+        let context = self.tokens.context();
         let record = context.store.load(&context.account).await?;
         Ok(Status::of(record.as_ref(), context.now()))
     }
 
     /// Revokes the tokens where the server knows how to, and deletes them whether or not it does.
     pub async fn log_out(&self, keep_client: KeepClient) -> Result<LoggedOut, StoreError> {
-        let context = self.keeper.context();
+        let context = self.tokens.context();
         let lock = context.store.lock(&context.account).await?;
         let Some(record) = context.store.load(&context.account).await? else {
             return Ok(LoggedOut::NobodyWasLoggedIn);
@@ -81,7 +81,7 @@ impl Account {
         let rest = is_kept.then_some(rest);
         // Under the lock nobody but another program changes it, and then it is not ours to delete.
         context.store.compare_and_swap(&lock, Some(&record), rest.as_ref()).await?;
-        self.keeper.forget();
+        self.tokens.forget();
         Ok(if had_tokens { LoggedOut::Done { not_revoked } } else { LoggedOut::NobodyWasLoggedIn })
     }
 }
@@ -93,20 +93,20 @@ impl Credentials for Account {
     ) -> BoxFuture<'a, Result<Option<Token>, NoCredentials>> {
         Box::pin(async move {
             match refused {
-                None => self.keeper.first_token().await,
-                Some(refused) => self.keeper.better_token(refused).await,
+                None => self.tokens.first_token().await,
+                Some(refused) => self.tokens.better_token(refused).await,
             }
         })
     }
 
     fn renewed(&self) -> BoxFuture<'_, Token> {
-        Box::pin(self.keeper.renewed())
+        Box::pin(self.tokens.renewed())
     }
 }
 
 impl fmt::Debug for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let account = &self.keeper.context().account;
+        let account = &self.tokens.context().account;
         f.debug_struct("Account").field("account", account).finish_non_exhaustive()
     }
 }

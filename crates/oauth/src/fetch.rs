@@ -8,11 +8,12 @@ use std::future::poll_fn;
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use ridethrough::Network;
 use ridethrough::probe::Question;
 use ridethrough::transport::Bytes;
 use ridethrough_oauth_core::address::{HostKind, NearHosts, kind_of_ip};
+use ridethrough_oauth_core::challenge::Challenges;
 use ridethrough_oauth_core::token_request::TokenRequest;
 use ridethrough_oauth_core::{Fetched, HttpAnswer, HttpUrl};
 use tokio::sync::OnceCell;
@@ -51,6 +52,23 @@ impl Fetch {
     pub(crate) async fn post_json(&self, url: &HttpUrl, body: String) -> Fetched {
         let headers = [(ACCEPT, JSON), (CONTENT_TYPE, JSON)].into_iter().collect();
         self.ask(url, question(headers, body.into_bytes())).await
+    }
+
+    /// What the MCP server asks of a request without a token; nothing if it does not answer. The request is a
+    /// ping, which changes nothing on a server that wants no token.
+    pub(crate) async fn challenges(&self) -> Challenges {
+        let accept = HeaderValue::from_static("application/json, text/event-stream");
+        let headers = [(ACCEPT, accept), (CONTENT_TYPE, JSON)].into_iter().collect();
+        let question = question(headers, PING.as_bytes().to_vec());
+        let asking = async {
+            let probe = self.network.probe(self.server.as_str()).ok()?;
+            let mut line = probe.connect().await.ok()?;
+            let found = line.ask(question).await.ok()?;
+            let is_refused =
+                [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&found.head.status);
+            is_refused.then(|| Challenges::read(&found.headers))
+        };
+        timeout(TIME, asking).await.ok().flatten().unwrap_or_default()
     }
 
     async fn ask(&self, url: &HttpUrl, question: Question) -> Fetched {
@@ -120,6 +138,7 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
 
 const TIME: Duration = Duration::from_secs(10);
 const LOOK_UP: Duration = Duration::from_secs(2);
+const PING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 #[cfg(test)]

@@ -4,15 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough::transport::BoxFuture;
 use ridethrough_oauth_core::address::NearHosts;
 use ridethrough_oauth_core::discovery::{PkceRule, ResourceParameter};
+use ridethrough_oauth_core::dpop::DpopRule;
 use ridethrough_oauth_core::grant::LoginReason;
 use ridethrough_oauth_core::scope::ScopeSet;
 use ridethrough_oauth_core::{Secret, Timestamp};
 
 use crate::clock::Clock;
-use crate::key::ClientKey;
+use crate::identity_provider::IdentityProvider;
+use crate::key::{AssertionSource, ClientKey};
 use crate::person::Person;
 use crate::store::GrantStore;
 
@@ -42,6 +43,7 @@ pub struct OAuth {
     pub(crate) resource: ResourceParameter,
     pub(crate) trusted_issuer: Option<String>,
     pub(crate) pkce: PkceRule,
+    pub(crate) dpop: DpopRule,
     pub(crate) near_hosts: NearHosts,
     pub(crate) authorize_parameters: Vec<(String, String)>,
     pub(crate) uses_id_token: bool,
@@ -54,10 +56,6 @@ pub struct OAuth {
 
 pub(crate) type OnLoginNeeded = Arc<dyn Fn(&LoginReason) + Send + Sync>;
 
-/// Brings the platform's word for the client, anew for each request.
-pub(crate) type AssertionSource =
-    Arc<dyn Fn() -> BoxFuture<'static, Result<Secret, String>> + Send + Sync>;
-
 /// How tokens are come by.
 #[derive(Clone)]
 pub(crate) enum Flow {
@@ -67,6 +65,8 @@ pub(crate) enum Flow {
     ClientCredentials(ClientKey),
     /// A person logs in on another device.
     Device,
+    /// The identity provider of an enterprise vouches for the person, who has logged in there.
+    Enterprise(IdentityProvider),
     /// The platform that runs the client vouches for it; there is no person.
     WorkloadIdentity(AssertionSource),
 }
@@ -105,6 +105,7 @@ impl OAuth {
             resource: ResourceParameter::default(),
             trusted_issuer: None,
             pkce: PkceRule::default(),
+            dpop: DpopRule::default(),
             near_hosts: NearHosts::default(),
             authorize_parameters: Vec::new(),
             uses_id_token: false,
@@ -152,6 +153,14 @@ impl OAuth {
         let id = id.into();
         let source: AssertionSource = Arc::new(move || Box::pin(assertion()));
         Self { flow: Flow::WorkloadIdentity(source), ..Self::new(id.clone()).client_id(id) }
+    }
+
+    /// Tokens for the word of an enterprise's identity provider (ID-JAG): the person has logged in there, and
+    /// logs in nowhere else. The id is that of the client at the authorization server of the MCP server; set
+    /// its secret by [`client_secret`](Self::client_secret).
+    pub fn enterprise_managed(id: impl Into<String>, provider: IdentityProvider) -> Self {
+        let id = id.into();
+        Self { flow: Flow::Enterprise(provider), ..Self::new(id.clone()).client_id(id) }
     }
 
     /// The client that a person registered at the authorization server.
@@ -206,6 +215,13 @@ impl OAuth {
     /// Takes it that the authorization server knows PKCE with S256 if its metadata does not speak of PKCE.
     pub const fn assume_pkce(mut self) -> Self {
         self.pkce = PkceRule::Assumed;
+        self
+    }
+
+    /// When tokens are bound to a key, so that they are of no use to a thief (DPoP, RFC 9449): by default
+    /// where the MCP server asks for it. The key is made for each login and stored with its tokens.
+    pub const fn dpop(mut self, rule: DpopRule) -> Self {
+        self.dpop = rule;
         self
     }
 

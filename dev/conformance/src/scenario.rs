@@ -41,8 +41,6 @@ impl Scenario {
     /// Why it cannot pass yet; `None` if it must pass.
     pub(crate) fn excuse(&self) -> Option<&'static str> {
         match self.name.strip_prefix("auth/") {
-            Some("dpop" | "dpop-nonce") => Some("DPoP is not performed yet"),
-            Some("enterprise-managed-authorization") => Some("ID-JAG is not performed yet"),
             Some(_) => None,
             None => (!self.leg.is_required()).then_some("the skills extension is not built"),
         }

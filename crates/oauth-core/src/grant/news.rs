@@ -90,6 +90,7 @@ impl Grant {
         Some(match outcome {
             RefreshOutcome::Answered(Ok(tokens)) => self.renewed(tokens),
             RefreshOutcome::Answered(Err(error)) => self.refresh_failed(now, error, had_scope),
+            RefreshOutcome::Impossible(words) => self.stop(now, LoginReason::NotRenewable(words)),
             RefreshOutcome::Lost => self.at_once_or_later(now),
         })
     }

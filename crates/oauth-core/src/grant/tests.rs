@@ -173,6 +173,21 @@ fn three_equal_refusals_in_ten_minutes_need_a_person_and_keep_the_refresh_token(
     assert!(grant.tokens().unwrap().refresh.is_some());
 }
 
+/// A record that cannot be read, a key that cannot sign: nobody has said that the grant is dead.
+#[test]
+fn a_refresh_that_cannot_be_made_needs_a_person_and_is_called_what_it_is() {
+    let mut grant = grant(tokens(1, 3600));
+    let refresh = begin_refresh(&mut grant, at(4000));
+    let impossible = RefreshOutcome::Impossible("the key cannot sign".into());
+
+    grant.handle_refresh(at(4000), id(&refresh), impossible);
+
+    let reason = LoginReason::NotRenewable("the key cannot sign".into());
+    assert_eq!(grant.phase(at(4000)), Phase::LoginNeeded(reason.clone()));
+    assert!(grant.tokens().unwrap().refresh.is_some());
+    assert_eq!(crate::store::StoredEnd::of(&reason), None, "nothing is written into the store");
+}
+
 #[test]
 fn refusals_that_differ_or_lie_far_apart_keep_the_grant() {
     for (codes, gap) in [(["a", "b", "c"], 60), (["a", "a", "a"], 400)] {

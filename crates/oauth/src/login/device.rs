@@ -5,11 +5,12 @@ use std::time::Duration;
 use ridethrough_oauth_core::device::{DeviceError, DeviceFlow, DeviceOutcome, DeviceStep};
 use ridethrough_oauth_core::discovery::Found;
 use ridethrough_oauth_core::store::GrantRecord;
-use ridethrough_oauth_core::token_request::TokenRequests;
-use ridethrough_oauth_core::{Fetched, HttpUrl, Secret, token_answer};
+use ridethrough_oauth_core::token_request::TokenRequest;
+use ridethrough_oauth_core::{Fetched, HttpUrl, token_answer};
 use tokio::time::sleep;
 
 use super::{Granted, Login, keep};
+use crate::dpop::DpopKey;
 use crate::error::LoginFailure;
 use crate::person::{LoginPrompt, Person};
 
@@ -35,10 +36,12 @@ impl Login {
         let mut flow = DeviceFlow::begin(&answer, self.context.now())?;
         let url = flow.verification_uri_complete().unwrap_or(flow.verification_uri());
         person.show(&self.device_prompt(url, &flow, &scopes)).await;
+        let key = self.dpop_key(found)?;
         let tokens = loop {
             match flow.step(self.context.now()) {
                 DeviceStep::Ask(code) => {
-                    if let Some(tokens) = self.ask(&mut flow, &requests, &code).await? {
+                    let request = requests.device_code(&code);
+                    if let Some(tokens) = self.ask(&mut flow, &request, key.as_ref()).await? {
                         break tokens;
                     }
                 }
@@ -49,19 +52,18 @@ impl Login {
             }
         };
         let tokens = self.context.as_sent(tokens).ok_or(LoginFailure::NoIdToken)?;
-        let granted = Granted { found: found.clone(), client: client.clone(), scopes };
+        let granted = Granted { found: found.clone(), client: client.clone(), scopes, key };
         keep(&self.context, granted, tokens).await
     }
 
     async fn ask(
         &self,
         flow: &mut DeviceFlow,
-        requests: &TokenRequests<'_>,
-        code: &Secret,
+        request: &TokenRequest,
+        key: Option<&DpopKey>,
     ) -> Result<Option<ridethrough_oauth_core::tokens::Tokens>, LoginFailure> {
-        let request = requests.device_code(code);
         let now = || self.context.now();
-        let answer = match self.context.fetch.post(&request).await {
+        let answer = match self.context.post(request, key).await {
             Fetched::Answer(answer) => Some(token_answer::read(&answer, request.asked(), now())),
             Fetched::Failure(_) => None,
         };

@@ -64,3 +64,17 @@ async fn a_logout_deletes_although_nothing_can_be_revoked() {
 fn oauth() -> OAuth {
     OAuth::new("test app").store(MemoryStore::default())
 }
+
+/// Scopes, the place of metadata and the demand for bound tokens may stand in a refusal and nowhere else.
+#[tokio::test]
+async fn a_login_that_no_call_asked_for_asks_the_server_what_it_wants() {
+    let world = World::start().await;
+    world.state().challenge_scope = Some("of-the-challenge");
+    let oauth = OAuth::new("test app").store(MemoryStore::default()).person(robot());
+
+    oauth.account(&builder(&world)).unwrap().log_in().await.unwrap();
+
+    let state = world.state();
+    let login = state.log.iter().find(|it| it.request.path == "/authorize").unwrap();
+    assert_eq!(login.request.query["scope"], "of-the-challenge");
+}

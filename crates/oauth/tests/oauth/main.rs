@@ -3,10 +3,12 @@
 #![cfg(test)]
 
 mod accounts;
+mod enterprise;
 mod listener;
 mod logins;
 mod machines;
 mod moved;
+mod possession;
 mod refreshes;
 mod secrets;
 mod stores;

@@ -5,26 +5,27 @@ use std::time::Duration;
 
 use ridethrough_oauth_core::grant::{Effect, LoginReason, RefreshOutcome, StoreUse};
 use ridethrough_oauth_core::store::{GrantRecord, StoredEnd};
-use ridethrough_oauth_core::token_answer::{self, TokenError};
+use ridethrough_oauth_core::token_answer;
 use ridethrough_oauth_core::token_request::TokenRequest;
 use ridethrough_oauth_core::{Fetched, Secret};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::Keeper;
+use super::TokenSource;
 use super::memory::UnderWay;
+use crate::dpop::DpopKey;
 use crate::error::LoginFailure;
 use crate::store::{StoreLock, Swap};
 
-impl Keeper {
+impl TokenSource {
     /// Works in a task of its own, which ends although nobody may wait for it any more.
     pub(super) fn spawn_work(self: &Arc<Self>, effect: Effect) -> JoinHandle<Effect> {
-        let (keeper, worker) = (self.clone(), self.clone());
+        let (source, worker) = (self.clone(), self.clone());
         tokio::spawn(async move {
             // A store of the application's own may panic.
             let worked = tokio::spawn(async move { worker.work(effect).await }).await;
-            let effect = worked.unwrap_or_else(|_| keeper.give_up_work());
-            keeper.tell_ended();
+            let effect = worked.unwrap_or_else(|_| source.give_up_work());
+            source.tell_ended();
             effect
         })
     }
@@ -102,23 +103,21 @@ impl Keeper {
     }
 
     async fn refresh(&self, refresh_token: &Secret, scope: Option<&str>) -> RefreshOutcome {
-        let request = match self.refresh_request(refresh_token, scope) {
-            Ok(request) => request,
-            Err(error) => {
-                let words = crate::error::with_causes(&error);
-                return RefreshOutcome::Answered(Err(TokenError::GrantDead { words }));
-            }
+        let (request, key) = match self.refresh_request(refresh_token, scope) {
+            Ok(made) => made,
+            Err(error) => return RefreshOutcome::Impossible(crate::error::with_causes(&error)),
         };
         tracing::debug!(refresh_token = refresh_token.fingerprint(), "refreshing");
-        match self.context.fetch.post(&request).await {
-            Fetched::Failure(_) => RefreshOutcome::Lost,
-            Fetched::Answer(answer) => {
-                let tokens = token_answer::read(&answer, request.asked(), self.context.now());
-                RefreshOutcome::Answered(tokens.and_then(|tokens| {
-                    let words = "the answer holds no identity token".to_owned();
-                    self.context.as_sent(tokens).ok_or(TokenError::GrantDead { words })
-                }))
-            }
+        let answer = match self.context.post(&request, key.as_ref()).await {
+            Fetched::Failure(_) => return RefreshOutcome::Lost,
+            Fetched::Answer(answer) => answer,
+        };
+        match token_answer::read(&answer, request.asked(), self.context.now()) {
+            Err(error) => RefreshOutcome::Answered(Err(error)),
+            Ok(tokens) => match self.context.as_sent(tokens) {
+                Some(tokens) => RefreshOutcome::Answered(Ok(tokens)),
+                None => RefreshOutcome::Impossible(LoginFailure::NoIdToken.to_string()),
+            },
         }
     }
 
@@ -127,14 +126,15 @@ impl Keeper {
         &self,
         refresh_token: &Secret,
         scope: Option<&str>,
-    ) -> Result<TokenRequest, LoginFailure> {
+    ) -> Result<(TokenRequest, Option<DpopKey>), LoginFailure> {
         let record = self.memory().record.clone();
         let record = record.ok_or(LoginFailure::Needed(LoginReason::NoGrant))?;
         let server = record.server()?;
         record.endpoints.check(&server)?;
         let requests = self.context.requests(&server, &record.client)?;
         let requests = requests.for_resource(record.resource_parameter.as_deref());
-        Ok(requests.refresh(refresh_token, scope))
+        let key = record.dpop_key.as_ref().map(DpopKey::read).transpose()?;
+        Ok((requests.refresh(refresh_token, scope), key))
     }
 
     /// Writes the tokens that are held. They are used whether or not that succeeds, and written later if it

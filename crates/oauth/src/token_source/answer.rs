@@ -12,9 +12,9 @@ use ridethrough_oauth_core::grant::{AccessRefusal, Effect};
 use ridethrough_oauth_core::scope::ScopeSet;
 use tokio::time::timeout;
 
-use super::{Keeper, LoginRule, none};
+use super::{LoginRule, TokenSource, none};
 
-impl Keeper {
+impl TokenSource {
     /// What the store has, if it can be used; a server that wants no login is not asked for one.
     pub(crate) async fn first_token(self: &Arc<Self>) -> Result<Option<Token>, NoCredentials> {
         self.remember_store().await;
@@ -39,6 +39,10 @@ impl Keeper {
         let Some(token) = self.current(refused.token) else {
             return self.settle(self.want_token(), LoginRule::IfNeeded).await;
         };
+        if challenges.wants_dpop_nonce() {
+            // The token is good; its proof was not, and the next one has the nonce.
+            return self.hand_out(&token).map(Some);
+        }
         // Of a token that has ended a refusal is to be expected, and says nothing about the issuer.
         let is_live = self.memory().usable_token(self.context.now()).is_some();
         if is_live && self.has_moved(&challenges).await {

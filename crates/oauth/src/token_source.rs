@@ -1,4 +1,4 @@
-//! Keeps one grant alive: does what its `Grant` says, and answers whoever wants a token.
+//! The tokens of one account: does what its `Grant` says, and answers whoever wants a token.
 //!
 //! ```text
 //! token() ──► effect ──► use it ───────────────► the token
@@ -29,13 +29,14 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::context::Context;
+use crate::dpop::{BoundToken, DpopKey};
 use crate::error::{LoginFailure, with_causes};
 use crate::login::{BegunBy, Login};
 
 use memory::Memory;
 
-/// Keeps the grant of one account.
-pub(crate) struct Keeper {
+/// The tokens of one account.
+pub(crate) struct TokenSource {
     context: Arc<Context>,
     memory: Mutex<Memory>,
     /// Counts what has ended, for those who wait for it.
@@ -58,7 +59,7 @@ enum LoginRule {
     Never,
 }
 
-impl Keeper {
+impl TokenSource {
     pub(crate) fn new(context: Context) -> Arc<Self> {
         Arc::new(Self {
             context: Arc::new(context),
@@ -76,6 +77,11 @@ impl Keeper {
     pub(crate) async fn log_in(self: &Arc<Self>) -> Result<GrantRecord, LoginFailure> {
         let mut last = self.login.lock().await;
         self.remember_store().await;
+        // No call has been refused yet: what a server asks for may stand in its refusal and nowhere else.
+        if self.memory().challenges == Challenges::default() {
+            let challenges = self.context.fetch.challenges().await;
+            self.memory().challenges = challenges;
+        }
         self.run_login(&mut last, None, BegunBy::Person).await
     }
 
@@ -219,8 +225,30 @@ impl Keeper {
     }
 
     fn hand_out(&self, token: &Secret) -> Result<Token, NoCredentials> {
-        self.memory().handed = Some(token.clone());
-        Token::bearer(token.expose()).map_err(|error| NoCredentials::because(error.to_string()))
+        let key = {
+            let mut memory = self.memory();
+            memory.handed = Some(token.clone());
+            memory.key_of(token)
+        };
+        let made = match key {
+            None => Token::bearer(token.expose()),
+            Some(stored) => {
+                let key = DpopKey::read(&stored);
+                let key = key.map_err(|error| NoCredentials::because(error.to_string()))?;
+                Token::dpop(token.expose(), Arc::new(self.bound(key, token)))
+            }
+        };
+        made.map_err(|error| NoCredentials::because(error.to_string()))
+    }
+
+    fn bound(&self, key: DpopKey, token: &Secret) -> BoundToken {
+        BoundToken {
+            key,
+            access: token.clone(),
+            server: self.context.server.clone(),
+            nonces: self.context.nonces.clone(),
+            clock: self.context.oauth.clock.clone(),
+        }
     }
 
     fn want_token(&self) -> Effect {

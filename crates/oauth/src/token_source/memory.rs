@@ -4,7 +4,7 @@ use ridethrough_oauth_core::challenge::Challenges;
 use ridethrough_oauth_core::grant::{Effect, Grant, Phase, RepeatScope};
 use ridethrough_oauth_core::scope::ScopeSet;
 use ridethrough_oauth_core::store::{GrantRecord, StoredEnd};
-use ridethrough_oauth_core::tokens::Tokens;
+use ridethrough_oauth_core::tokens::{TokenType, Tokens};
 use ridethrough_oauth_core::{Secret, Timestamp};
 
 /// What is known of a grant.
@@ -57,6 +57,13 @@ impl Memory {
     pub(super) fn usable_token(&self, now: Timestamp) -> Option<Secret> {
         let is_usable = matches!(self.grant.phase(now), Phase::Due | Phase::Fresh);
         self.grant.tokens().filter(|_| is_usable).map(|tokens| tokens.access.clone())
+    }
+
+    /// The stored key that this access token is bound to, if it is.
+    pub(super) fn key_of(&self, token: &Secret) -> Option<Secret> {
+        let tokens = self.grant.tokens().filter(|it| it.access == *token)?;
+        let is_bound = tokens.token_type == TokenType::Dpop;
+        self.record.as_ref().filter(|_| is_bound)?.dpop_key.clone()
     }
 
     /// When the access token is to be renewed.
