@@ -38,6 +38,8 @@ pub mod store;
 pub use account::{Account, KeepClient, LoggedOut, Status};
 pub use builder::ClientBuilderExt;
 pub use key::{ClientKey, KeyError, SigningKey};
+#[doc(hidden)]
+pub use listener::rehearse_callback;
 pub use settings::{OAuth, RedirectTo};
 
 pub use ridethrough_oauth_core::discovery::ResourceParameter;
