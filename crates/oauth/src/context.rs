@@ -119,9 +119,11 @@ impl Context {
 
     /// Asks for tokens, once.
     pub(crate) async fn tokens(&self, request: &TokenRequest) -> Result<Tokens, LoginFailure> {
+        // A slow answer makes no token live longer.
+        let sent_at = self.now();
         match self.fetch.post(request).await {
             Fetched::Answer(answer) => {
-                let tokens = token_answer::read(&answer, request.asked(), self.now())?;
+                let tokens = token_answer::read(&answer, request.asked(), sent_at)?;
                 self.as_sent(tokens).ok_or(LoginFailure::NoIdToken)
             }
             Fetched::Failure(why) => {

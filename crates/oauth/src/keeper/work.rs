@@ -110,10 +110,12 @@ impl Keeper {
             }
         };
         tracing::debug!(refresh_token = refresh_token.fingerprint(), "refreshing");
+        // A slow answer makes no token live longer: one that seems new and is refused would cost a login.
+        let sent_at = self.context.now();
         match self.context.fetch.post(&request).await {
             Fetched::Failure(_) => RefreshOutcome::Lost,
             Fetched::Answer(answer) => {
-                let tokens = token_answer::read(&answer, request.asked(), self.context.now());
+                let tokens = token_answer::read(&answer, request.asked(), sent_at);
                 RefreshOutcome::Answered(tokens.and_then(|tokens| {
                     let words = "the answer holds no identity token".to_owned();
                     self.context.as_sent(tokens).ok_or(TokenError::GrantDead { words })

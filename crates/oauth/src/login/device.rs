@@ -61,8 +61,9 @@ impl Login {
     ) -> Result<Option<ridethrough_oauth_core::tokens::Tokens>, LoginFailure> {
         let request = requests.device_code(code);
         let now = || self.context.now();
+        let sent_at = now();
         let answer = match self.context.fetch.post(&request).await {
-            Fetched::Answer(answer) => Some(token_answer::read(&answer, request.asked(), now())),
+            Fetched::Answer(answer) => Some(token_answer::read(&answer, request.asked(), sent_at)),
             Fetched::Failure(_) => None,
         };
         match flow.handle(now(), answer) {
