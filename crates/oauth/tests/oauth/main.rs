@@ -7,6 +7,7 @@ mod listener;
 mod logins;
 mod machines;
 mod moved;
+mod others;
 mod refreshes;
 mod secrets;
 mod stores;
