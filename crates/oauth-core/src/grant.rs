@@ -60,6 +60,8 @@ use refusals::Refusals;
 #[derive(Debug)]
 pub struct Grant {
     held: Option<Held>,
+    /// What the store held when it was last read: anything else in it is the work of another process.
+    seen: Option<Tokens>,
     work: Work,
     /// The number of the last question or refresh.
     last_id: u64,
@@ -220,6 +222,7 @@ impl Grant {
     /// A grant with the tokens of the store, and the scopes that were requested for them.
     pub fn new(tokens: Option<Tokens>, requested: ScopeSet, repeat_scope: RepeatScope) -> Self {
         Self {
+            seen: tokens.clone(),
             held: tokens.map(Held::new),
             work: Work::Idle,
             last_id: 0,

@@ -22,6 +22,8 @@ use crate::tokens::{TokenType, Tokens};
 
 /// Reads the answer to a request for tokens.
 ///
+/// `received_at` is when the request was sent, because a token may end before a slow answer is here.
+///
 /// An answer to a refresh may leave out what stays as it is: [`Tokens::renewing`] adds it.
 pub fn read(
     answer: &HttpAnswer,

@@ -30,7 +30,7 @@ pub struct Tokens {
     /// How the access token is sent.
     #[serde(default)]
     pub token_type: TokenType,
-    /// When the answer came.
+    /// When the answer came, or was asked for, from which its life is counted.
     pub received_at: Timestamp,
     /// When the access token ends; `None` is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

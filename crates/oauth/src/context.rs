@@ -171,9 +171,11 @@ impl Context {
         request: &TokenRequest,
         key: Option<&DpopKey>,
     ) -> Result<Tokens, LoginFailure> {
+        // A slow answer makes no token live longer.
+        let sent_at = self.now();
         match self.post(request, key).await {
             Fetched::Answer(answer) => {
-                let tokens = token_answer::read(&answer, request.asked(), self.now())?;
+                let tokens = token_answer::read(&answer, request.asked(), sent_at)?;
                 self.as_sent(tokens).ok_or(LoginFailure::NoIdToken)
             }
             Fetched::Failure(why) => {

@@ -41,6 +41,8 @@ pub use account::{Account, KeepClient, LoggedOut, Status};
 pub use builder::ClientBuilderExt;
 pub use identity_provider::IdentityProvider;
 pub use key::{ClientKey, KeyError, SigningKey};
+#[doc(hidden)]
+pub use listener::rehearse_callback;
 pub use settings::{OAuth, RedirectTo};
 
 pub use ridethrough_oauth_core::discovery::ResourceParameter;

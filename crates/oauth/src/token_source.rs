@@ -14,6 +14,7 @@
 
 mod answer;
 mod memory;
+mod others;
 mod work;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,6 +35,7 @@ use crate::error::{LoginFailure, with_causes};
 use crate::login::{BegunBy, Login};
 
 use memory::Memory;
+use others::WantedLogin;
 
 /// The tokens of one account.
 pub(crate) struct TokenSource {
@@ -170,16 +172,33 @@ impl TokenSource {
         if let Some(why) = last.as_ref().and_then(|last| last.forbids(&reason, now)) {
             return Err(NoCredentials::because(why));
         }
-        self.log_in_for_call(&mut last, scopes).await
+        let wanted = WantedLogin { scopes, issuer: None };
+        self.log_in_for_call(&mut last, wanted).await
     }
 
     async fn log_in_for_call(
         &self,
         last: &mut Option<LastLogin>,
-        scopes: Option<ScopeSet>,
+        wanted: WantedLogin,
     ) -> Result<Option<Token>, NoCredentials> {
-        let record = self.run_login(last, scopes, BegunBy::Call).await;
-        let record = record.map_err(|error| NoCredentials::because(with_causes(&error)))?;
+        let scopes = wanted.scopes.clone();
+        let record = tokio::select! {
+            biased;
+            record = self.run_login(last, scopes, BegunBy::Call) => record,
+            // Whoever logged in there has no reason to do so here as well.
+            record = self.wait_for_other_login(&wanted) => Ok(record),
+        };
+        let error = match record {
+            Ok(record) => return self.hand_out_of(&record),
+            Err(error) => error,
+        };
+        match self.other_login(&wanted).await {
+            Some(record) => self.hand_out_of(&record),
+            None => Err(NoCredentials::because(with_causes(&error))),
+        }
+    }
+
+    fn hand_out_of(&self, record: &GrantRecord) -> Result<Option<Token>, NoCredentials> {
         match &record.tokens {
             Some(tokens) => self.hand_out(&tokens.access).map(Some),
             None => Err(none("the login brought no token")),
@@ -211,17 +230,15 @@ impl TokenSource {
         NoCredentials::because(format!("log in to `{server}` first: {reason}"))
     }
 
-    /// Whether the MCP server sends its people to another issuer than the one of the login.
-    async fn has_moved(&self, challenges: &Challenges) -> bool {
-        let issuer = self.memory().issuer();
-        let Some(issuer) = issuer else { return false };
-        let found = crate::login::find(&self.context, challenges, Some(issuer.clone())).await;
+    /// The issuer that the MCP server sends its people to, if it is another than the one of the login.
+    async fn moved_to(&self, challenges: &Challenges) -> Option<String> {
+        let issuer = self.memory().issuer()?;
         // Who cannot be asked has said nothing.
-        let is_other = found.is_ok_and(|found| found.server.issuer != issuer);
-        if is_other {
-            tracing::info!(issuer, "the server has moved to another issuer");
-        }
-        is_other
+        let found =
+            crate::login::find(&self.context, challenges, Some(issuer.clone())).await.ok()?;
+        let other = Some(found.server.issuer).filter(|found| *found != issuer)?;
+        tracing::info!(issuer, other, "the server has moved to another issuer");
+        Some(other)
     }
 
     fn hand_out(&self, token: &Secret) -> Result<Token, NoCredentials> {

@@ -162,13 +162,17 @@ impl Grant {
         self.decide(now)
     }
 
-    /// Takes tokens that another process has stored, if they are newer than ours.
+    /// Takes tokens that another process has stored since the store was last read. Ours may be newer than
+    /// what is there, if they could not be stored. Times do not tell which is which: the clock may have
+    /// been set back in between.
     fn adopt(&mut self, stored: Tokens) -> bool {
-        let is_newer = self.held.as_ref().is_none_or(|held| {
-            let is_other = held.tokens.access != stored.access
-                || (stored.refresh.is_some() && held.tokens.refresh != stored.refresh);
-            is_other && stored.received_at >= held.tokens.received_at
-        });
+        let is_other = |known: &Tokens| {
+            let has_refresh = stored.refresh.is_some();
+            known.access != stored.access || (has_refresh && known.refresh != stored.refresh)
+        };
+        let is_newer = self.held.as_ref().is_none_or(|held| is_other(&held.tokens))
+            && (self.held.is_none() || self.seen.as_ref().is_none_or(is_other));
+        self.seen = Some(stored.clone());
         if is_newer {
             let old = self.held.replace(Held::new(stored));
             if let (Some(old), Some(new)) = (old, &mut self.held) {

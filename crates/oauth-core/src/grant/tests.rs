@@ -92,14 +92,29 @@ fn newer_tokens_of_another_process_are_adopted_before_a_refresh_and_after_a_dead
     assert_eq!(after.handle_store(at(4002), id(&store), Some(newer)), Some(use_token(2)));
 }
 
+/// Ours could not be stored.
 #[test]
-fn older_tokens_in_the_store_do_not_replace_ours() {
-    let mut grant = grant(Tokens { received_at: at(100), ..tokens(2, 3600) });
-    let store = grant.want_token(at(4000));
+fn tokens_in_the_store_that_nobody_has_changed_do_not_replace_ours() {
+    let mut grant = grant(tokens(1, 3600));
+    let refresh = begin_refresh(&mut grant, at(4000));
+    grant.handle_refresh(at(4001), id(&refresh), Answered(Ok(tokens(2, 4600)))).unwrap();
+    let store = grant.want_token(at(5000));
 
-    let refresh = grant.handle_store(at(4000), id(&store), Some(tokens(1, 9999))).unwrap();
+    let refresh = grant.handle_store(at(5000), id(&store), Some(tokens(1, 3600))).unwrap();
 
     assert_eq!(sent(&refresh), "r2");
+}
+
+/// A process that sends a refresh token which another one has used ends the login of both.
+#[test]
+fn tokens_of_another_process_are_adopted_although_the_clock_was_set_back() {
+    let mut grant = grant(Tokens { received_at: at(3500), ..tokens(1, 3600) });
+    let store = grant.want_token(at(4000));
+    let other = Tokens { received_at: at(3400), ..tokens(2, 4600) };
+
+    let effect = grant.handle_store(at(4000), id(&store), Some(other)).unwrap();
+
+    assert_eq!(effect, use_token(2));
 }
 
 #[test]

@@ -63,8 +63,9 @@ impl Login {
         key: Option<&DpopKey>,
     ) -> Result<Option<ridethrough_oauth_core::tokens::Tokens>, LoginFailure> {
         let now = || self.context.now();
+        let sent_at = now();
         let answer = match self.context.post(request, key).await {
-            Fetched::Answer(answer) => Some(token_answer::read(&answer, request.asked(), now())),
+            Fetched::Answer(answer) => Some(token_answer::read(&answer, request.asked(), sent_at)),
             Fetched::Failure(_) => None,
         };
         match flow.handle(now(), answer) {

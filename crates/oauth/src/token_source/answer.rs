@@ -12,6 +12,7 @@ use ridethrough_oauth_core::grant::{AccessRefusal, Effect};
 use ridethrough_oauth_core::scope::ScopeSet;
 use tokio::time::timeout;
 
+use super::others::WantedLogin;
 use super::{LoginRule, TokenSource, none};
 
 impl TokenSource {
@@ -45,8 +46,8 @@ impl TokenSource {
         }
         // Of a token that has ended a refusal is to be expected, and says nothing about the issuer.
         let is_live = self.memory().usable_token(self.context.now()).is_some();
-        if is_live && self.has_moved(&challenges).await {
-            return self.log_in_elsewhere().await;
+        if is_live && let Some(issuer) = self.moved_to(&challenges).await {
+            return self.log_in_elsewhere(issuer).await;
         }
         let now = self.context.now();
         let effect = self.memory().grant().token_refused(now, &token, AccessRefusal::Token);
@@ -56,9 +57,13 @@ impl TokenSource {
     /// Waits for a token that takes the place of the one that was given out. Nobody is asked to log in.
     pub(crate) async fn renewed(self: &Arc<Self>) -> Token {
         loop {
-            let mut ended = self.ended.subscribe();
             self.save_unsaved().await;
             if let Some(token) = self.newer_token().await {
+                return token;
+            }
+            // From here on: the end of our own look at the store is no news, and would make us look again.
+            let mut ended = self.ended.subscribe();
+            if let Some(token) = self.token_at_hand() {
                 return token;
             }
             // The sender is ours, and lives as long as we do.
@@ -105,6 +110,13 @@ impl TokenSource {
         if token == handed { None } else { self.hand_out(&token).ok() }
     }
 
+    /// A live token other than the one that was given out, which somebody else has just brought.
+    fn token_at_hand(&self) -> Option<Token> {
+        let usable = self.memory().usable_token(self.context.now())?;
+        let is_handed = self.memory().handed.as_ref() == Some(&usable);
+        if is_handed { None } else { self.hand_out(&usable).ok() }
+    }
+
     /// How long to wait before the grant is looked at again. The wall clock may jump, and another process may
     /// log in, so that it is never long.
     fn until_due(&self) -> Duration {
@@ -131,12 +143,19 @@ impl TokenSource {
     }
 
     /// Nothing of the old issuer is shown to the new one; a person decides whether that is trusted.
-    async fn log_in_elsewhere(self: &Arc<Self>) -> Result<Option<Token>, NoCredentials> {
+    async fn log_in_elsewhere(
+        self: &Arc<Self>,
+        issuer: String,
+    ) -> Result<Option<Token>, NoCredentials> {
+        let wanted = WantedLogin { scopes: None, issuer: Some(issuer) };
+        if let Some(record) = self.other_login(&wanted).await {
+            return self.hand_out_of(&record);
+        }
         if self.context.oauth.person.is_none() {
             return Err(none("the server sends its people to another issuer; log in again"));
         }
         let mut last = self.login.lock().await;
-        self.log_in_for_call(&mut last, None).await
+        self.log_in_for_call(&mut last, wanted).await
     }
 }
 

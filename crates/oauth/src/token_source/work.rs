@@ -108,11 +108,13 @@ impl TokenSource {
             Err(error) => return RefreshOutcome::Impossible(crate::error::with_causes(&error)),
         };
         tracing::debug!(refresh_token = refresh_token.fingerprint(), "refreshing");
+        // A slow answer makes no token live longer: one that seems new and is refused would cost a login.
+        let sent_at = self.context.now();
         let answer = match self.context.post(&request, key.as_ref()).await {
             Fetched::Failure(_) => return RefreshOutcome::Lost,
             Fetched::Answer(answer) => answer,
         };
-        match token_answer::read(&answer, request.asked(), self.context.now()) {
+        match token_answer::read(&answer, request.asked(), sent_at) {
             Err(error) => RefreshOutcome::Answered(Err(error)),
             Ok(tokens) => match self.context.as_sent(tokens) {
                 Some(tokens) => RefreshOutcome::Answered(Ok(tokens)),

@@ -8,6 +8,7 @@ mod listener;
 mod logins;
 mod machines;
 mod moved;
+mod others;
 mod possession;
 mod refreshes;
 mod secrets;
