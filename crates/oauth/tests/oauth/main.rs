@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod accounts;
+mod ended;
 mod listener;
 mod logins;
 mod machines;
