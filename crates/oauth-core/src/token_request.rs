@@ -15,6 +15,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::address::HttpUrl;
 use crate::form;
+use crate::http_answer::HttpAnswer;
+use crate::json;
 use crate::secret::Secret;
 
 pub use requests::{ClientAuthentication, IdJagExchange, TokenRequests};
@@ -48,6 +50,8 @@ pub struct TokenRequest {
     form: Vec<(&'static str, Secret)>,
     authorization: Option<Secret>,
     dpop: Option<Secret>,
+    /// The id of the client, if it is not in the form.
+    id_left_out: Option<Secret>,
 }
 
 impl TokenRequest {
@@ -84,6 +88,22 @@ impl TokenRequest {
     /// The body, `application/x-www-form-urlencoded`.
     pub fn body(&self) -> Secret {
         Secret::new(form::write(self.form.iter().map(|(name, value)| (*name, value.expose()))))
+    }
+
+    /// The same request with the client's id in its form, too, if the server says that it is missing there.
+    ///
+    /// Beside an `Authorization` header the id is left out of the form: Okta and Notion take it for a second way
+    /// to authenticate. The Python SDK refuses every request without it before it looks at anything else
+    /// (modelcontextprotocol/python-sdk#3545), so that nothing is used up.
+    pub fn with_id_if_missing(&self, answer: &HttpAnswer) -> Option<Self> {
+        let id = self.id_left_out.clone()?;
+        let object = json::object(&answer.body).filter(|_| answer.status.is_client_error())?;
+        let words = json::text(&object, "error_description")?.to_ascii_lowercase();
+        let is_missing = words.contains("client_id") && words.contains("missing");
+        let mut request = self.clone();
+        request.form.push(("client_id", id));
+        request.id_left_out = None;
+        is_missing.then_some(request)
     }
 
     /// The same request with a DPoP proof.

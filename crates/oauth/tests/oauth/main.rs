@@ -4,6 +4,7 @@
 
 mod accounts;
 mod ended;
+mod foreign;
 mod listener;
 mod logins;
 mod machines;
