@@ -90,12 +90,7 @@ impl Authorization {
     }
 
     /// Renews, and writes down who asked.
-    pub(crate) fn renew(
-        &mut self,
-        token: &str,
-        by: ProcessNumber,
-        now: Duration,
-    ) -> Option<Value> {
+    pub(crate) fn renew(&mut self, token: &str, by: ProcessNumber, now: Duration) -> Option<Value> {
         let found = self.refresh.get(token).copied().unwrap_or(RefreshToken::Dead);
         let is_granted = match (found, self.replay) {
             (RefreshToken::Good, _) => true,

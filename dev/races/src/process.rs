@@ -142,9 +142,11 @@ impl Crew {
 
     /// Tells all to end, and waits for their last words. A process that does not end is a failure.
     pub(crate) async fn end(&self) -> Result<()> {
-        let alive = std::mem::take(&mut self.state().alive);
-        for (number, mut running) in alive {
+        let mut alive = std::mem::take(&mut self.state().alive);
+        for running in alive.values_mut() {
             drop(running.child.stdin.take());
+        }
+        for (number, mut running) in alive {
             let ended = timeout(LAST_WORDS, running.child.wait()).await;
             let status = ended.with_context(|| format!("{number:?} did not end"))??;
             anyhow::ensure!(status.success(), "{number:?} ended with {status}");

@@ -117,11 +117,11 @@ impl Race {
     /// the next login.
     async fn log_in_again(&mut self) -> Result<()> {
         self.server.forget_ambush();
-        let sent = self.server.seen().sent.len();
         let before = self.crew.heard().unauthorized;
         let everybody = self.size.calls as u64 / 2;
         let heard = || self.crew.heard().unauthorized >= before + everybody;
         wait_for(heard).await.context("a login has ended, and nobody says so")?;
+        let sent = self.server.seen().sent.len();
         sleep(self.size.token_life).await;
         self.asked_in_vain += self.server.seen().sent.len() - sent;
         self.account.log_in().await.context("the next login")?;
