@@ -106,6 +106,30 @@ impl TokenRequest {
         is_missing.then_some(request)
     }
 
+    /// The answer, without the secrets of this request if it is a refusal: servers repeat what they refuse, and
+    /// their words are shown to people.
+    pub fn mask_refusal(&self, mut answer: HttpAnswer) -> HttpAnswer {
+        let text = String::from_utf8_lossy(&answer.body);
+        // What is granted may well be the refresh token that was sent.
+        if answer.status.is_success() && !text.contains("error") {
+            return answer;
+        }
+        let mut masked = text.into_owned();
+        for secret in self.secrets().filter(|secret| secret.len() >= LEAST_SECRET) {
+            masked = masked.replace(secret, "...");
+        }
+        answer.body = masked.into_bytes();
+        answer
+    }
+
+    /// Whatever of the request nobody may read.
+    fn secrets(&self) -> impl Iterator<Item = &str> {
+        let form = self.form.iter().filter(|(name, _)| !PUBLIC.contains(name));
+        let form = form.map(|(_, value)| value.expose());
+        let header = self.authorization.as_ref().and_then(|it| it.expose().split(' ').nth(1));
+        form.chain(header)
+    }
+
     /// The same request with a DPoP proof.
     #[must_use]
     pub fn with_dpop(mut self, proof: Secret) -> Self {
@@ -113,6 +137,22 @@ impl TokenRequest {
         self
     }
 }
+
+/// The parameters that are no secrets.
+const PUBLIC: [&str; 10] = [
+    "audience",
+    "client_assertion_type",
+    "client_id",
+    "grant_type",
+    "redirect_uri",
+    "requested_token_type",
+    "resource",
+    "scope",
+    "subject_token_type",
+    "token_type_hint",
+];
+/// What is shorter could be a part of any word.
+const LEAST_SECRET: usize = 4;
 
 impl fmt::Debug for TokenRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

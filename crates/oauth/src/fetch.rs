@@ -57,7 +57,10 @@ impl Fetch {
     async fn post_once(&self, request: &TokenRequest) -> Fetched {
         let body = request.body().expose().as_bytes().to_vec();
         let question = question(request.headers(), body);
-        self.ask(request.url(), question).await
+        match self.ask(request.url(), question).await {
+            Fetched::Answer(answer) => Fetched::Answer(request.mask_refusal(answer)),
+            failure @ Fetched::Failure(_) => failure,
+        }
     }
 
     /// POSTs JSON.

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod accounts;
+mod canary;
 mod ended;
 mod foreign;
 mod listener;

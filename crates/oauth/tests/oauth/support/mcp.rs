@@ -22,8 +22,11 @@ pub(super) fn answer(state: &mut State, _: &'static str, request: &Request) -> A
     let scope = token.and_then(|token| state.access.get(token)).cloned();
     let Some(scope) = scope.filter(|_| !state.refuses_all_tokens) else {
         let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", state.mcp);
-        let challenge = format!("Bearer resource_metadata=\"{metadata}\"");
-        return Answer::new(401, "").with("www-authenticate", &challenge);
+        // As servers do that were written in a hurry.
+        let said = token.map(|token| format!("{token} is not good")).unwrap_or_default();
+        let challenge =
+            format!("Bearer resource_metadata=\"{metadata}\", error_description=\"{said}\"");
+        return Answer::new(401, said).with("www-authenticate", &challenge);
     };
     match request.method.as_str() {
         "POST" => message(&request.body, &scope),
