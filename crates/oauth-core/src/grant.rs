@@ -243,6 +243,11 @@ impl Grant {
         self.held.as_ref().map(|held| &held.tokens)
     }
 
+    /// Why the refresh token is not used any more, if it is not. The access token may still be live.
+    pub fn stopped(&self) -> Option<&LoginReason> {
+        self.held.as_ref().and_then(|held| held.stopped.as_ref())
+    }
+
     /// How the grant stands.
     pub fn phase(&self, now: Timestamp) -> Phase {
         let Some(held) = &self.held else { return Phase::Empty };

@@ -1,6 +1,6 @@
 //! One request to whoever guards a server: a document, a registration, tokens.
 //!
-//! A request is sent once, follows no redirect, and carries nothing of what the client shows to its MCP
+//! A request is sent once unless it was refused for its form, follows no redirect, and carries nothing of what the client shows to its MCP
 //! server. An answer is read within 10 s and up to 1 MiB. No server may make us connect to a network that
 //! is closer to this machine than the server itself.
 
@@ -41,11 +41,27 @@ impl Fetch {
         self.ask(url, question).await
     }
 
-    /// POSTs a form to an endpoint of the authorization server.
+    /// POSTs a form to an endpoint of the authorization server; once more if the server says that it was not
+    /// told who asks.
     pub(crate) async fn post(&self, request: &TokenRequest) -> Fetched {
+        let fetched = self.post_once(request).await;
+        let again = match &fetched {
+            Fetched::Answer(answer) => request.with_id_if_missing(answer),
+            Fetched::Failure(_) => None,
+        };
+        match again {
+            Some(request) => self.post_once(&request).await,
+            None => fetched,
+        }
+    }
+
+    async fn post_once(&self, request: &TokenRequest) -> Fetched {
         let body = request.body().expose().as_bytes().to_vec();
         let question = question(request.headers(), body);
-        self.ask(request.url(), question).await
+        match self.ask(request.url(), question).await {
+            Fetched::Answer(answer) => Fetched::Answer(request.mask_refusal(answer)),
+            failure @ Fetched::Failure(_) => failure,
+        }
     }
 
     /// POSTs JSON.

@@ -272,7 +272,8 @@ impl OAuth {
         self
     }
 
-    /// Is told when a call finds that somebody must log in and there is nobody.
+    /// Is told when a call finds that somebody must log in and there is nobody: once, however many calls
+    /// find it, until there is another token or another reason.
     pub fn on_login_needed(mut self, tell: impl Fn(&LoginReason) + Send + Sync + 'static) -> Self {
         self.on_login_needed = Some(Arc::new(tell));
         self

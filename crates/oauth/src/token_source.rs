@@ -223,7 +223,8 @@ impl TokenSource {
     }
 
     fn login_needed(&self, reason: &LoginReason) -> NoCredentials {
-        if let Some(tell) = &self.context.oauth.on_login_needed {
+        let is_news = self.memory().is_news(reason);
+        if let Some(tell) = self.context.oauth.on_login_needed.as_ref().filter(|_| is_news) {
             tell(reason);
         }
         let server = &self.context.account.server_url;

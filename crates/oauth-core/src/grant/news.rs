@@ -60,6 +60,14 @@ impl Grant {
         })
     }
 
+    /// Another process has found out that this refresh token has ended: it is not sent any more.
+    pub fn refresh_token_ended(&mut self, token: &Secret, why: LoginReason) {
+        let held = self.held.as_mut().filter(|held| held.tokens.refresh.as_ref() == Some(token));
+        if let Some(held) = held {
+            held.stopped.get_or_insert(why);
+        }
+    }
+
     /// The store could not be read, or its lock not be had: nothing is sent.
     pub fn handle_store_failure(&mut self, now: Timestamp, id: u64) -> Option<Effect> {
         let Work::AskingStore { id: asked, then } = &self.work else { return None };

@@ -3,13 +3,14 @@
 use ridethrough_oauth_core::client::{Client, ClientKind};
 use ridethrough_oauth_core::discovery::Found;
 use ridethrough_oauth_core::registration::{
-    ClientChoice, ClientDescription, ClientSources, Registration, RegistrationOutcome,
+    ClientChoice, ClientDescription, ClientSources, LoginWay, Registration, RegistrationOutcome,
 };
 use ridethrough_oauth_core::scope::ScopeSet;
 use ridethrough_oauth_core::{Fetched, HttpUrl};
 
 use super::{BegunBy, Login};
 use crate::error::LoginFailure;
+use crate::settings::Flow;
 
 impl Login {
     /// The client to be at this server, registered if need be.
@@ -41,7 +42,8 @@ impl Login {
         redirect_uris: Vec<HttpUrl>,
     ) -> Result<Client, LoginFailure> {
         let (name, scopes) = (self.context.oauth.name.clone(), scopes.clone());
-        let description = ClientDescription { name, redirect_uris, scopes };
+        let description =
+            ClientDescription { name, redirect_uris, scopes, login: self.login_way() };
         let choice = ClientChoice::choose(sources, description, &found.server, self.context.now())?;
         match choice {
             ClientChoice::AskPerson => {
@@ -49,6 +51,13 @@ impl Login {
             }
             ClientChoice::Register(registration) => self.register(registration).await,
             ClientChoice::Use(client) => Ok(client),
+        }
+    }
+
+    fn login_way(&self) -> LoginWay {
+        match self.context.oauth.flow {
+            Flow::Device => LoginWay::Device,
+            _ => LoginWay::Browser,
         }
     }
 

@@ -13,6 +13,7 @@ use super::{Granted, Login, keep};
 use crate::dpop::DpopKey;
 use crate::error::LoginFailure;
 use crate::person::{LoginPrompt, Person};
+use crate::settings::RedirectTo;
 
 impl Login {
     /// Shows a code, and asks until the person has consented.
@@ -21,11 +22,13 @@ impl Login {
         found: &Found,
         person: &dyn Person,
     ) -> Result<GrantRecord, LoginFailure> {
+        let no_endpoint = || LoginFailure::NoDeviceEndpoint { issuer: found.server.issuer.clone() };
+        // Nobody registers where there is nothing to log in by.
+        found.server.device_authorization_endpoint.as_ref().ok_or_else(no_endpoint)?;
         let scopes = self.scope_request(found).scopes;
-        let client = self.client(found, &scopes, Vec::new()).await?;
+        let client = self.client(found, &scopes, self.redirect_uris()).await?;
         let requests = self.context.requests(&found.server, &client)?;
         let requests = requests.for_resource(found.resource.as_deref());
-        let no_endpoint = || LoginFailure::NoDeviceEndpoint { issuer: found.server.issuer.clone() };
         let request = requests.device_authorization(&scopes).ok_or_else(no_endpoint)?;
         let answer = match self.context.fetch.post(&request).await {
             Fetched::Answer(answer) => answer,
@@ -54,6 +57,13 @@ impl Login {
         let tokens = self.context.as_sent(tokens).ok_or(LoginFailure::NoIdToken)?;
         let granted = Granted { found: found.clone(), client: client.clone(), scopes, key };
         keep(&self.context, granted, tokens).await
+    }
+
+    /// What is registered although no browser comes back: servers want a redirect URI of every client.
+    fn redirect_uris(&self) -> Vec<HttpUrl> {
+        let RedirectTo { host, port, path } = &self.context.oauth.redirect;
+        let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+        HttpUrl::parse(&format!("http://{host}{port}{path}")).into_iter().collect()
     }
 
     async fn ask(

@@ -1,7 +1,7 @@
 //! What is known of a grant between two steps.
 
 use ridethrough_oauth_core::challenge::Challenges;
-use ridethrough_oauth_core::grant::{Effect, Grant, Phase, RepeatScope};
+use ridethrough_oauth_core::grant::{Effect, Grant, LoginReason, Phase, RepeatScope};
 use ridethrough_oauth_core::scope::ScopeSet;
 use ridethrough_oauth_core::store::{GrantRecord, StoredEnd};
 use ridethrough_oauth_core::tokens::{TokenType, Tokens};
@@ -24,6 +24,8 @@ pub(super) struct Memory {
     pub(super) challenges: Challenges,
     /// The work that is under way.
     pub(super) under_way: Option<UnderWay>,
+    /// What people were told last: why they must log in, and for which access token.
+    told: Option<(LoginReason, Option<Secret>)>,
 }
 
 /// Work that must be reported to the grant, whatever becomes of it.
@@ -44,6 +46,7 @@ impl Default for Memory {
             handed: None,
             challenges: Challenges::default(),
             under_way: None,
+            told: None,
         }
     }
 }
@@ -104,6 +107,10 @@ impl Memory {
         stored: Option<GrantRecord>,
     ) -> Option<Effect> {
         let tokens = stored.as_ref().and_then(good_tokens);
+        if let Some(ended) = stored.as_ref().and_then(ended_refresh_token) {
+            let words = "another process was told so by the authorization server".to_owned();
+            self.grant.refresh_token_ended(ended, LoginReason::GrantDead(words));
+        }
         self.stored = stored;
         let effect = self.grant.handle_store(now, id, tokens);
         // Tokens go to the issuer that they came with: an adopted token brings its record along.
@@ -127,6 +134,16 @@ impl Memory {
         self.is_unsaved = false;
     }
 
+    /// Whether people are still to be told that they must log in for this reason. They are told once, however
+    /// many calls there are, until there is another token.
+    pub(super) fn is_news(&mut self, reason: &LoginReason) -> bool {
+        let held = self.grant.tokens().map(|tokens| tokens.access.clone());
+        let news = Some((reason.clone(), held));
+        let is_news = self.told != news;
+        self.told = news;
+        is_news
+    }
+
     /// Forgets the grant; the store is read again when it is next needed.
     pub(super) fn forget(&mut self) {
         let challenges = std::mem::take(&mut self.challenges);
@@ -140,6 +157,12 @@ impl Memory {
         record.end = None;
         Some(record)
     }
+}
+
+/// The refresh token of a record, if it has ended.
+fn ended_refresh_token(record: &GrantRecord) -> Option<&Secret> {
+    let is_ended = record.end == Some(StoredEnd::GrantDead);
+    record.tokens.as_ref().filter(|_| is_ended).and_then(|tokens| tokens.refresh.as_ref())
 }
 
 /// The tokens of a record, without a refresh token that has ended.

@@ -54,17 +54,15 @@ impl TokenSource {
                     self.memory().under_way = Some(UnderWay::Refresh(id));
                     let outcome = self.refresh(&refresh_token, scope.as_deref()).await;
                     let now = self.context.now();
-                    self.memory().grant().handle_refresh(now, id, outcome)
+                    let next = self.memory().grant().handle_refresh(now, id, outcome);
+                    // Before the lock is given back: whoever has it next must not send the token again.
+                    self.note_end(lock.as_ref()).await;
+                    next
                 }
                 Effect::StoreAndUse(tokens) => {
                     self.memory().is_unsaved = true;
                     self.save(lock.as_ref()).await;
                     Some(Effect::UseToken(tokens.access))
-                }
-                Effect::LoginNeeded(reason) => {
-                    drop(lock);
-                    self.note_end(&reason).await;
-                    return Effect::LoginNeeded(reason);
                 }
                 done => return done,
             };
@@ -188,16 +186,18 @@ impl TokenSource {
         memory.record = Some(record);
     }
 
-    /// Stores that the refresh token is not used any more, so that people can be told without asking anybody.
-    async fn note_end(&self, reason: &LoginReason) {
-        let Some(end) = StoredEnd::of(reason) else { return };
+    /// Stores that the refresh token is not used any more, if it is not: other processes do not send it, and
+    /// people can be told without asking anybody.
+    async fn note_end(&self, lock: Option<&StoreLock>) {
+        let Some(lock) = lock else { return };
+        let end = self.memory().grant().stopped().and_then(StoredEnd::of);
+        let Some(end) = end else { return };
         let record = self.memory().record.clone();
         let Some(record) = record.filter(|record| record.end != Some(end)) else { return };
-        let Ok(lock) = self.context.store.lock(&self.context.account).await else { return };
         let mut ended = record.clone();
         ended.end = Some(end);
         // Another record is another login, which has not ended.
-        let swap = self.context.store.compare_and_swap(&lock, Some(&record), Some(&ended)).await;
+        let swap = self.context.store.compare_and_swap(lock, Some(&record), Some(&ended)).await;
         if matches!(swap, Ok(Swap::Done)) {
             self.saved(ended);
         }

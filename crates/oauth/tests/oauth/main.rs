@@ -3,7 +3,10 @@
 #![cfg(test)]
 
 mod accounts;
+mod canary;
+mod ended;
 mod enterprise;
+mod foreign;
 mod listener;
 mod logins;
 mod machines;

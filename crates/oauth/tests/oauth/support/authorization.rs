@@ -141,10 +141,13 @@ fn token_unbound(state: &mut State, site: &str, request: &Request) -> Answer {
 }
 
 fn refresh(state: &mut State, site: &str, form: &BTreeMap<String, String>) -> Answer {
-    if let Some(answer) = state.refresh_answers.pop_front() {
+    if let Some(mut answer) = state.refresh_answers.pop_front() {
+        answer.body = answer.body.replace("{refresh_token}", &form["refresh_token"]);
         return answer;
     }
-    let is_own_client = state.clients.get(&form["client_id"]).is_some_and(|it| *it == site);
+    // Beside an `Authorization` header there is none.
+    let id = form.get("client_id").map_or("by-hand", String::as_str);
+    let is_own_client = state.clients.get(id).is_some_and(|it| *it == site);
     if !is_own_client {
         return Answer::json(401, json!({"error": "invalid_client"}));
     }

@@ -24,10 +24,13 @@ pub(super) fn answer(state: &mut State, _: &'static str, request: &Request) -> A
     let scope = token.and_then(|token| state.access.get(token)).cloned();
     let Some(scope) = scope.filter(|_| !state.refuses_all_tokens) else {
         let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", state.mcp);
-        let mut challenge = format!("{scheme} resource_metadata=\"{metadata}\"");
+        // As servers do that were written in a hurry.
+        let said = token.map(|token| format!("{token} is not good")).unwrap_or_default();
+        let mut challenge =
+            format!("{scheme} resource_metadata=\"{metadata}\", error_description=\"{said}\"");
         challenge +=
             &state.challenge_scope.map(|it| format!(", scope=\"{it}\"")).unwrap_or_default();
-        return Answer::new(401, "").with("www-authenticate", &challenge);
+        return Answer::new(401, said).with("www-authenticate", &challenge);
     };
     if state.proofs.are_wanted {
         if state.refuses_every_nonce {
