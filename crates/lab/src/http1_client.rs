@@ -1,29 +1,40 @@
 //! HTTP/1.1 by hand: one connection, one request after the other.
 
 use std::io;
+use std::sync::Arc;
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::FutureExt;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use futures_util::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::Duplex;
+/// A connection of any kind.
+pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
-pub(super) struct WireConnection {
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+
+/// A connection, or the reason why there is none.
+pub type Dialed = io::Result<Box<dyn Duplex>>;
+
+/// Connects to `host:port`.
+pub(crate) type Dialer = Arc<dyn Fn(String) -> BoxFuture<'static, Dialed> + Send + Sync>;
+
+pub(crate) struct WireConnection {
     io: Box<dyn Duplex>,
     read: BytesMut,
-    pub(super) authority: String,
+    pub(crate) authority: String,
     /// Whether it has served a request already.
-    pub(super) is_used: bool,
+    pub(crate) is_used: bool,
 }
 
 /// The head of an answer, and the way to its body.
-pub(super) struct WireReply {
-    pub(super) status: u16,
+pub(crate) struct WireReply {
+    pub(crate) status: u16,
     headers: Vec<(String, String)>,
-    pub(super) body: WireBody,
+    pub(crate) body: WireBody,
 }
 
-pub(super) struct WireBody {
+pub(crate) struct WireBody {
     connection: WireConnection,
     frame: Frame,
     is_kept_alive: bool,
@@ -39,18 +50,18 @@ enum Frame {
 }
 
 impl WireConnection {
-    pub(super) fn new(io: Box<dyn Duplex>, authority: String) -> Self {
+    pub(crate) fn new(io: Box<dyn Duplex>, authority: String) -> Self {
         Self { io, read: BytesMut::new(), authority, is_used: false }
     }
 
     /// Whether nothing waits to be read: no byte, no end.
-    pub(super) fn is_quiet(&mut self) -> bool {
+    pub(crate) fn is_quiet(&mut self) -> bool {
         let mut byte = [0];
         self.read.is_empty() && self.io.read(&mut byte).now_or_never().is_none()
     }
 
     /// Sends a request and reads the head of the answer to it.
-    pub(super) async fn ask(mut self, request: &[u8]) -> io::Result<WireReply> {
+    pub(crate) async fn ask(mut self, request: &[u8]) -> io::Result<WireReply> {
         self.io.write_all(request).await?;
         self.io.flush().await?;
         loop {
@@ -133,12 +144,12 @@ impl WireReply {
         Ok(reply)
     }
 
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
     /// The media type of the body, in lower case and without parameters.
-    pub(super) fn kind(&self) -> String {
+    pub(crate) fn kind(&self) -> String {
         let kind = self.header("content-type").unwrap_or_default();
         kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
@@ -146,7 +157,7 @@ impl WireReply {
 
 impl WireBody {
     /// The next piece of the body; `None` at its proper end.
-    pub(super) async fn piece(&mut self) -> io::Result<Option<Bytes>> {
+    pub(crate) async fn piece(&mut self) -> io::Result<Option<Bytes>> {
         match self.frame {
             Frame::Ended | Frame::Length(0) => {
                 self.frame = Frame::Ended;
@@ -192,7 +203,7 @@ impl WireBody {
     }
 
     /// The rest of the body, if it is not too long.
-    pub(super) async fn rest(&mut self, most: usize) -> io::Result<Vec<Bytes>> {
+    pub(crate) async fn rest(&mut self, most: usize) -> io::Result<Vec<Bytes>> {
         let (mut pieces, mut length) = (Vec::new(), 0);
         while let Some(piece) = self.piece().await? {
             length += piece.len();
@@ -205,7 +216,7 @@ impl WireBody {
     }
 
     /// The connection, if the body has ended and it may be used again.
-    pub(super) fn into_connection(self) -> Option<WireConnection> {
+    pub(crate) fn into_connection(self) -> Option<WireConnection> {
         (self.frame == Frame::Ended && self.is_kept_alive).then_some(self.connection)
     }
 }
