@@ -29,6 +29,7 @@ mod misuse;
 mod names;
 mod near;
 mod next_step;
+mod oauth;
 mod options;
 mod out;
 mod platform;

@@ -55,6 +55,14 @@ impl Account {
         Ok(Status::of(Some(&record), self.keeper.context().now()))
     }
 
+    /// Waits until no refresh is under way.
+    ///
+    /// A refresh goes on although the call that began it has ended. A program that ends its runtime waits for
+    /// this first: a refresh token that was sent is worth nothing any more, and its successor must be stored.
+    pub async fn work_ended(&self) {
+        self.keeper.work_ended().await;
+    }
+
     /// How the account stands, from what is stored: nobody is asked.
     pub async fn status(&self) -> Result<Status, StoreError> {
         let context = self.keeper.context();

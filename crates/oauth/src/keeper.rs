@@ -13,6 +13,7 @@
 //! await.
 
 mod answer;
+mod at_work;
 mod memory;
 mod work;
 
@@ -32,6 +33,7 @@ use crate::context::Context;
 use crate::error::{LoginFailure, with_causes};
 use crate::login::{BegunBy, Login};
 
+use at_work::AtWork;
 use memory::Memory;
 
 /// Keeps the grant of one account.
@@ -40,6 +42,8 @@ pub(crate) struct Keeper {
     memory: Mutex<Memory>,
     /// Counts what has ended, for those who wait for it.
     ended: watch::Sender<u64>,
+    /// Work that goes on although nobody waits for it.
+    at_work: AtWork,
     /// One login at a time; holds how the last one ended.
     login: tokio::sync::Mutex<Option<LastLogin>>,
 }
@@ -64,6 +68,7 @@ impl Keeper {
             context: Arc::new(context),
             memory: Mutex::new(Memory::default()),
             ended: watch::Sender::new(0),
+            at_work: AtWork::default(),
             login: tokio::sync::Mutex::new(None),
         })
     }
@@ -77,6 +82,11 @@ impl Keeper {
         let mut last = self.login.lock().await;
         self.remember_store().await;
         self.run_login(&mut last, None, BegunBy::Person).await
+    }
+
+    /// Waits until no refresh is under way.
+    pub(crate) async fn work_ended(&self) {
+        self.at_work.ended().await;
     }
 
     /// Forgets the grant, after a logout.

@@ -105,6 +105,10 @@ fn report(error: &Error, next_step: Option<&str>) -> String {
     }
     told = told.replacen("\nhint: ", "\n\nhint: ", 1);
     if let Some(step) = next_step {
+        // Whoever is told to log in has no credentials to check.
+        if next_step::is_login(step) {
+            told = told.replacen(CHECK, "", 1);
+        }
         let before = if told.contains("\nhint: ") { "; " } else { "\n\nhint: " };
         told.push_str(&format!("{before}{}", safe::our_line(step)));
     }
@@ -201,6 +205,8 @@ fn data_of(error: &ServerError) -> Option<String> {
 
 /// What to do about a server that no connection leads to.
 const NOT_THERE: &str = "check the address and that the server is running";
+/// What the library says about credentials of any kind.
+const CHECK: &str = "\n\nhint: check the credentials for this server";
 /// How much of it is told to people.
 const LONGEST_DATA: usize = 1000;
 
