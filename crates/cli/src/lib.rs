@@ -24,6 +24,7 @@ mod import;
 mod in_flags;
 mod kept;
 mod lab;
+mod login;
 mod man;
 mod misuse;
 mod names;
@@ -45,6 +46,7 @@ mod swapped;
 mod talk;
 mod target;
 mod tool_names;
+mod trouble;
 mod trust;
 mod unexpanded;
 mod unknown_flag;
@@ -104,6 +106,11 @@ enum Command {
     /// Breaks MCP clients in exact ways, and says how they take it.
     #[command(subcommand)]
     Lab(lab::LabCommand),
+    /// Logs you in to a server by a browser, once.
+    ///
+    /// The login is kept for every command and every bridge of yours on this machine, and renewed while it
+    /// is used.
+    Login(Box<login::LoginArgs>),
     /// Prints the manual, for `man`.
     Man(man::ManArgs),
     /// Lists the servers that are known by name here, and which file says so.
@@ -161,6 +168,7 @@ fn play(command: Command) -> Result<ExitCode> {
         Command::Expose(args) => expose::play(&args),
         Command::Import(args) => import::play(&args),
         Command::Lab(command) => lab::play(command),
+        Command::Login(args) => login::play(&args),
         Command::Man(args) => man::play(&args, Args::command()),
         Command::Servers(args) => servers::play(&args),
         Command::Status(args) => status::play(&args),

@@ -15,6 +15,7 @@
 mod answer;
 mod at_work;
 mod memory;
+mod outlook;
 mod work;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -38,6 +38,7 @@ pub mod store;
 pub use account::{Account, KeepClient, LoggedOut, Status};
 pub use builder::ClientBuilderExt;
 pub use key::{ClientKey, KeyError, SigningKey};
+pub use login::{ClientOutlook, LoginOutlook};
 pub use settings::{OAuth, RedirectTo};
 
 pub use ridethrough_oauth_core::discovery::ResourceParameter;

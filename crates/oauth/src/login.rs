@@ -4,6 +4,7 @@ mod browser;
 mod client;
 mod device;
 mod find;
+mod outlook;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use crate::person::Person;
 use crate::settings::Flow;
 
 pub(crate) use find::find;
+pub use outlook::{ClientOutlook, LoginOutlook};
 
 /// What a login begins with.
 pub(crate) struct Login {

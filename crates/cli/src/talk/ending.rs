@@ -15,6 +15,7 @@ use super::safe;
 use crate::exit::{self, Exit};
 use crate::misuse::Misuse;
 use crate::next_step::{self, Spoken};
+use crate::trouble::Trouble;
 use crate::{in_flags, out, secrets};
 
 /// The server that a command talked to.
@@ -68,6 +69,9 @@ fn print(error: Details<'_>) -> Result<ExitCode> {
 }
 
 fn exit_of(error: &anyhow::Error) -> Exit {
+    if let Some(trouble) = error.downcast_ref::<Trouble>() {
+        return trouble.exit;
+    }
     match (error.downcast_ref::<Error>(), error.is::<Misuse>()) {
         (Some(error), _) => Exit::of(error),
         (None, _) if error.is::<Late>() => Exit::Deadline,
@@ -87,6 +91,7 @@ fn words(error: &anyhow::Error) -> String {
             report(told, step.as_deref().or(hint))
         }
         (_, Some(misuse)) => safe::our_text(&misuse.to_string()),
+        _ if error.is::<Trouble>() => safe::our_text(&error.to_string()),
         _ => safe::our_text(&format!("error: {error:#}")),
     }
 }

@@ -3,6 +3,7 @@
 
 #![cfg(all(test, unix))]
 
+mod logging_in;
 mod rig;
 mod stored;
 #[allow(dead_code, unused_imports, reason = "the tests of the library of logins need more of it")]

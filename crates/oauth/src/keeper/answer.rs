@@ -137,7 +137,7 @@ impl Keeper {
 }
 
 /// The challenge in the words of the pure half.
-fn read(challenge: &Challenge) -> Challenges {
+pub(super) fn read(challenge: &Challenge) -> Challenges {
     let mut headers = HeaderMap::new();
     for line in challenge.header.lines() {
         if let Ok(value) = HeaderValue::from_str(line) {
