@@ -12,6 +12,7 @@
 //! elsewhere meets the one in `platform`, which refuses.
 
 mod approvals;
+mod auth;
 mod bridge;
 mod check;
 mod complete;
@@ -25,6 +26,7 @@ mod in_flags;
 mod kept;
 mod lab;
 mod login;
+mod logout;
 mod man;
 mod misuse;
 mod names;
@@ -77,6 +79,9 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Looks after the logins that are kept on this machine.
+    #[command(subcommand)]
+    Auth(auth::AuthCommand),
     /// Is an MCP server on stdin and stdout, in front of a remote one: a drop-in for `npx mcp-remote`.
     Bridge(Box<bridge::BridgeArgs>),
     #[command(flatten)]
@@ -111,6 +116,8 @@ enum Command {
     /// The login is kept for every command and every bridge of yours on this machine, and renewed while it
     /// is used.
     Login(Box<login::LoginArgs>),
+    /// Logs you out of a server: revokes the login, and deletes it here.
+    Logout(Box<logout::LogoutArgs>),
     /// Prints the manual, for `man`.
     Man(man::ManArgs),
     /// Lists the servers that are known by name here, and which file says so.
@@ -159,6 +166,7 @@ fn parse(words: Vec<OsString>) -> Result<Args> {
 
 fn play(command: Command) -> Result<ExitCode> {
     match command {
+        Command::Auth(command) => auth::play(&command),
         Command::Bridge(args) => bridge::play(&args),
         Command::Talk(command) => talk::play(&command),
         Command::Check(args) => check::play(&args),
@@ -169,6 +177,7 @@ fn play(command: Command) -> Result<ExitCode> {
         Command::Import(args) => import::play(&args),
         Command::Lab(command) => lab::play(command),
         Command::Login(args) => login::play(&args),
+        Command::Logout(args) => logout::play(&args),
         Command::Man(args) => man::play(&args, Args::command()),
         Command::Servers(args) => servers::play(&args),
         Command::Status(args) => status::play(&args),

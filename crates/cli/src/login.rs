@@ -29,6 +29,7 @@ use crate::until;
 
 use no_token::{LoginDemand, NoToken};
 use person::{LoginPerson, Opens};
+pub(crate) use told::GrantTold;
 use told::{LoginTold, Proof};
 
 /// What `login` is asked for.

@@ -3,6 +3,7 @@
 
 #![cfg(all(test, unix))]
 
+mod keeping;
 mod logging_in;
 mod rig;
 mod stored;
