@@ -1,7 +1,7 @@
 //! What is known of a grant between two steps.
 
 use ridethrough_oauth_core::challenge::Challenges;
-use ridethrough_oauth_core::grant::{Effect, Grant, Phase, RepeatScope};
+use ridethrough_oauth_core::grant::{Effect, Grant, LoginReason, Phase, RepeatScope};
 use ridethrough_oauth_core::scope::ScopeSet;
 use ridethrough_oauth_core::store::{GrantRecord, StoredEnd};
 use ridethrough_oauth_core::tokens::Tokens;
@@ -97,6 +97,13 @@ impl Memory {
         stored: Option<GrantRecord>,
     ) -> Option<Effect> {
         let tokens = stored.as_ref().and_then(good_tokens);
+        if holds_tokens(self.stored.as_ref()) && !holds_tokens(stored.as_ref()) && !self.is_unsaved
+        {
+            // Somebody has logged out, or taken the login to another machine: what we hold is not ours to
+            // renew any more.
+            self.forget();
+            return Some(Effect::LoginNeeded(LoginReason::NoGrant));
+        }
         self.stored = stored;
         let effect = self.grant.handle_store(now, id, tokens);
         // Tokens go to the issuer that they came with: an adopted token brings its record along.
@@ -133,6 +140,10 @@ impl Memory {
         record.end = None;
         Some(record)
     }
+}
+
+fn holds_tokens(record: Option<&GrantRecord>) -> bool {
+    record.is_some_and(|record| record.tokens.is_some())
 }
 
 /// The tokens of a record, without a refresh token that has ended.
