@@ -104,6 +104,7 @@ fn check(args: &CheckArgs) -> Result<ExitCode> {
             notes.add(Subject::Safety.warning("certificate", UNCHECKED).advise(CHECK_IT));
         }
         let exit = patiently(&terminal, examine(wire, &settings.repeatable, &mut notes)).await;
+        patiently(&terminal, settings.renewals_ended()).await;
         anyhow::Ok((notes, exit))
     })?;
     terminal.clear();

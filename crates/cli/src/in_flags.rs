@@ -43,7 +43,7 @@ const BELOW: [&str; 3] = [
     " (error reading a body from connection",
     " (invalid HTTP version parsed",
 ];
-const IN_CODE: [(&str, &str); 11] = [
+const IN_CODE: [(&str, &str); 12] = [
     (", `SSL_CERT_FILE` or `ClientBuilder::root_certificates`", " or `SSL_CERT_FILE`"),
     (" or `ClientBuilder::message_limit`", ""),
     (
@@ -62,6 +62,7 @@ const IN_CODE: [(&str, &str); 11] = [
         "no better credentials could be had: there is one token only, and it was refused",
         "the token was refused",
     ),
+    ("no better credentials could be had: log in to ", "log in to "),
     ("no better credentials could be had: ", "the token was refused: "),
     ("the retry budget of this server is empty", "it was repeated too often"),
 ];

@@ -87,10 +87,23 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
 /// The same, with how credentials are given where they are what is missing.
 pub(crate) fn in_full(error: &CallError, server: &Spoken) -> Option<String> {
     let has_token = server.flags.contains("--bearer-env") || server.flags.contains("uthorization:");
+    if error.kind == Kind::Unauthorized && !has_token && server.url.is_some() {
+        return Some(log_in(server));
+    }
     let credentials = if has_token { ANOTHER_TOKEN } else { CREDENTIALS };
     let credentials = exit::is_unauthorized(error).then(|| credentials.to_owned());
     let steps: Vec<_> = of(error, server).into_iter().chain(credentials).collect();
     (!steps.is_empty()).then(|| steps.join("; "))
+}
+
+/// How a person logs in to this server.
+pub(crate) fn log_in(server: &Spoken) -> String {
+    format!("`{}` logs you in; {CREDENTIALS}", server.command("login", ""))
+}
+
+/// Whether this step is a login.
+pub(crate) fn is_login(step: &str) -> bool {
+    step.starts_with("`ridethrough login ")
 }
 
 /// Whether the server hung up on the handshake without an answer, as one does that expects TLS.
@@ -126,8 +139,7 @@ pub(crate) fn with_mcp(url: &str, query: &str) -> Option<String> {
 const NO_ANSWER: &str = "the program runs and has not answered: is it an MCP server, and does it speak on its stdin \
                          and stdout?";
 /// How credentials are given.
-pub(crate) const CREDENTIALS: &str = "`--bearer-env VAR` sends the token that a variable holds (there is no \
-                                      login by a browser yet)";
+pub(crate) const CREDENTIALS: &str = "`--bearer-env VAR` sends a token that a variable holds";
 
 /// What to do about a token that does not let us in.
 const ANOTHER_TOKEN: &str = "get a new token if the one that was sent is too old";
@@ -267,12 +279,16 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_let_in_is_told_how_to_show_a_token() {
+    fn who_is_not_let_in_is_told_how_to_log_in_and_how_to_show_a_token() {
         for kind in [Kind::Unauthorized, Kind::Rejected { status: 403 }] {
             let told = in_full(&refused(kind), &at("http://a/mcp")).unwrap();
 
             assert!(told.ends_with(CREDENTIALS), "{told}");
+            assert_eq!(is_login(&told), kind == Kind::Unauthorized, "{told}");
         }
+        let other = at("http://a/mcp").with_flags("--profile work".into());
+        let told = in_full(&refused(Kind::Unauthorized), &other).unwrap();
+        assert!(told.starts_with("`ridethrough login http://a/mcp --profile work` logs"), "{told}");
         let knowing = at("http://a/mcp").with_flags("--bearer-env TOKEN".into());
         let told = in_full(&refused(Kind::Unauthorized), &knowing).unwrap();
         assert!(told.ends_with(ANOTHER_TOKEN), "{told}");

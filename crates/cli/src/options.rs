@@ -4,6 +4,7 @@
 //! that over the one in the user's configuration. Lists add up; of two headers of one name the nearer wins.
 //! Values are never shown: they may be secrets.
 
+mod account;
 mod certificates;
 mod environment;
 mod file;
@@ -37,6 +38,9 @@ pub(crate) struct Options {
     /// Show the token that this environment variable holds
     #[arg(long, value_name = "VAR", help_heading = HEADING)]
     bearer_env: Option<String>,
+    /// The account to use, if you have several at this server: the name that `login --profile` was given
+    #[arg(long, value_name = "NAME", help_heading = HEADING, hide_short_help = true)]
+    profile: Option<String>,
     /// The time for the whole command, waits and repeats included [default: 600 for a tool, 60 for
     /// everything else]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = HEADING)]
@@ -166,6 +170,9 @@ impl Options {
         if let Some(name) = &self.bearer_env {
             words.extend(["--bearer-env".to_owned(), next_step::quoted(name)]);
         }
+        if let Some(profile) = &self.profile {
+            words.extend(["--profile".to_owned(), next_step::quoted(profile)]);
+        }
         if let Some(era) = self.era {
             words.extend(["--era".to_owned(), settings::word(era)]);
         }
@@ -187,6 +194,7 @@ impl Options {
         Layer {
             headers: self.headers.clone(),
             bearer_env: self.bearer_env.clone(),
+            profile: self.profile.clone(),
             timeout: self.timeout,
             policy: self.policy,
             era: self.era,
@@ -204,6 +212,7 @@ struct Layer {
     /// Each as `NAME: VALUE`.
     headers: Vec<String>,
     bearer_env: Option<String>,
+    profile: Option<String>,
     timeout: Option<Duration>,
     policy: Option<Policy>,
     era: Option<EraChoice>,
@@ -224,6 +233,7 @@ impl Layer {
             ("header", !self.headers.is_empty()),
             ("max-message", self.max_message.is_some()),
             ("policy", self.policy.is_some()),
+            ("profile", self.profile.is_some()),
             ("repeatable", !self.repeatable.is_empty()),
             ("timeout", self.timeout.is_some()),
             ("verbose", self.verbose.is_some()),
@@ -244,6 +254,7 @@ impl Layer {
         self.repeatable.extend(below.repeatable);
         Self {
             bearer_env: self.bearer_env.or(below.bearer_env.filter(|_| !has_token)),
+            profile: self.profile.or(below.profile),
             timeout: self.timeout.or(below.timeout),
             policy: self.policy.or(below.policy),
             era: self.era.or(below.era),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ridethrough::ClientBuilder;
-use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
+use ridethrough::credentials::{Challenge, Credentials, NoCredentials, Refused, Token};
 use ridethrough::transport::BoxFuture;
 use ridethrough_oauth_core::Fetched;
 use ridethrough_oauth_core::client::ClientKind;
@@ -15,6 +15,7 @@ use ridethrough_oauth_core::{Secret, Timestamp};
 
 use crate::context::Context;
 use crate::error::{LoginFailure, SettingsError, with_causes};
+use crate::login::LoginOutlook;
 use crate::settings::OAuth;
 use crate::store::StoreError;
 use crate::token_source::TokenSource;
@@ -53,6 +54,26 @@ impl Account {
     pub async fn log_in(&self) -> Result<Status, LoginFailure> {
         let record = self.tokens.log_in().await?;
         Ok(Status::of(Some(&record), self.tokens.context().now()))
+    }
+
+    /// Logs in with what the server asked for when it refused a request: a challenge may name the metadata and
+    /// the scopes.
+    pub async fn log_in_for(&self, challenge: &Challenge) -> Result<Status, LoginFailure> {
+        self.tokens.challenged(challenge);
+        self.log_in().await
+    }
+
+    /// What a login would do: the authorization server is looked for, and nothing is registered.
+    pub async fn outlook(&self, challenge: Option<&Challenge>) -> LoginOutlook {
+        self.tokens.outlook(challenge).await
+    }
+
+    /// Waits until no refresh is under way.
+    ///
+    /// A refresh goes on although the call that began it has ended. A program that ends its runtime waits for
+    /// this first: a refresh token that was sent is worth nothing any more, and its successor must be stored.
+    pub async fn work_ended(&self) {
+        self.tokens.work_ended().await;
     }
 
     /// How the account stands, from what is stored: nobody is asked.
@@ -151,7 +172,8 @@ pub struct Status {
 }
 
 impl Status {
-    fn of(record: Option<&GrantRecord>, now: Timestamp) -> Self {
+    /// How the grant of this record stands; `None` is no record.
+    pub fn of(record: Option<&GrantRecord>, now: Timestamp) -> Self {
         let tokens = record.and_then(|record| record.tokens.as_ref());
         let granted = tokens.and_then(|tokens| tokens.scope.as_deref()).map(ScopeSet::from_text);
         let requested = || record.map(|record| record.requested.clone()).unwrap_or_default();

@@ -43,6 +43,7 @@ pub use identity_provider::IdentityProvider;
 pub use key::{ClientKey, KeyError, SigningKey};
 #[doc(hidden)]
 pub use listener::rehearse_callback;
+pub use login::{ClientOutlook, LoginOutlook};
 pub use settings::{OAuth, RedirectTo};
 
 pub use ridethrough_oauth_core::discovery::ResourceParameter;

@@ -5,6 +5,7 @@ mod client;
 mod device;
 mod enterprise;
 mod find;
+mod outlook;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use crate::person::Person;
 use crate::settings::Flow;
 
 pub(crate) use find::find;
+pub use outlook::{ClientOutlook, LoginOutlook};
 
 /// What a login begins with.
 pub(crate) struct Login {

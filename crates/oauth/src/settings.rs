@@ -47,6 +47,7 @@ pub struct OAuth {
     pub(crate) near_hosts: NearHosts,
     pub(crate) authorize_parameters: Vec<(String, String)>,
     pub(crate) uses_id_token: bool,
+    pub(crate) registers_anew: bool,
     pub(crate) login_within: Duration,
     pub(crate) store: Option<Arc<dyn GrantStore>>,
     pub(crate) person: Option<Arc<dyn Person>>,
@@ -109,6 +110,7 @@ impl OAuth {
             near_hosts: NearHosts::default(),
             authorize_parameters: Vec::new(),
             uses_id_token: false,
+            registers_anew: false,
             login_within: LOGIN_WITHIN,
             store: None,
             person: None,
@@ -179,6 +181,13 @@ impl OAuth {
     /// registered at.
     pub fn client_metadata_url(mut self, url: impl Into<String>) -> Self {
         self.client_metadata_url = Some(url.into());
+        self
+    }
+
+    /// Registers a new client although one that registered itself before is known, for servers that have
+    /// forgotten it and do not say so.
+    pub const fn new_client(mut self) -> Self {
+        self.registers_anew = true;
         self
     }
 

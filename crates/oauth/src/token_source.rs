@@ -13,8 +13,10 @@
 //! await.
 
 mod answer;
+mod at_work;
 mod memory;
 mod others;
+mod outlook;
 mod work;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,6 +36,7 @@ use crate::dpop::{BoundToken, DpopKey};
 use crate::error::{LoginFailure, with_causes};
 use crate::login::{BegunBy, Login};
 
+use at_work::AtWork;
 use memory::Memory;
 use others::WantedLogin;
 
@@ -43,6 +46,8 @@ pub(crate) struct TokenSource {
     memory: Mutex<Memory>,
     /// Counts what has ended, for those who wait for it.
     ended: watch::Sender<u64>,
+    /// Work that goes on although nobody waits for it.
+    at_work: AtWork,
     /// One login at a time; holds how the last one ended.
     login: tokio::sync::Mutex<Option<LastLogin>>,
 }
@@ -67,6 +72,7 @@ impl TokenSource {
             context: Arc::new(context),
             memory: Mutex::new(Memory::default()),
             ended: watch::Sender::new(0),
+            at_work: AtWork::default(),
             login: tokio::sync::Mutex::new(None),
         })
     }
@@ -85,6 +91,11 @@ impl TokenSource {
             self.memory().challenges = challenges;
         }
         self.run_login(&mut last, None, BegunBy::Person).await
+    }
+
+    /// Waits until no refresh is under way.
+    pub(crate) async fn work_ended(&self) {
+        self.at_work.ended().await;
     }
 
     /// Forgets the grant, after a logout.

@@ -53,7 +53,7 @@ pub(super) enum FlagMeaning {
     Missing,
     /// It does so without being told.
     Needless,
-    /// It belongs to authorization by a browser.
+    /// The same, and it belongs to a login.
     OAuth,
     /// The same.
     Same,
@@ -186,12 +186,22 @@ enum Takes {
 type KnownFlag = (&'static str, Takes, FlagMeaning);
 
 /// Flags that only our own bridge has.
-const OURS: [KnownFlag; 7] = [
+const OURS: [KnownFlag; 17] = [
+    ("--allow-near-issuer", Takes::Nothing, FlagMeaning::OAuth),
+    ("--assume-pkce", Takes::Nothing, FlagMeaning::OAuth),
+    ("--callback-host", Takes::Value, FlagMeaning::OAuth),
+    ("--callback-port", Takes::Value, FlagMeaning::OAuth),
+    ("--client-id", Takes::Value, FlagMeaning::OAuth),
+    ("--client-name", Takes::Value, FlagMeaning::OAuth),
+    ("--client-secret-env", Takes::Value, FlagMeaning::OAuth),
     ("--max-message", Takes::Value, FlagMeaning::Same),
     ("--no-catalogue", Takes::Nothing, FlagMeaning::Same),
     ("--policy", Takes::Value, FlagMeaning::Same),
+    ("--profile", Takes::Value, FlagMeaning::Same),
     ("--repeatable", Takes::Value, FlagMeaning::Same),
+    ("--scope", Takes::Value, FlagMeaning::OAuth),
     ("--timeout", Takes::Value, FlagMeaning::Same),
+    ("--trust-issuer", Takes::Value, FlagMeaning::OAuth),
     ("--verbose", Takes::Nothing, FlagMeaning::Same),
     ("-v", Takes::Nothing, FlagMeaning::Same),
 ];
@@ -225,7 +235,7 @@ const FLAGS: [KnownFlag; 30] = [
     ("--silent", Takes::Nothing, FlagMeaning::Same),
     ("--static-oauth-client-info", Takes::Value, FlagMeaning::OAuth),
     ("--static-oauth-client-metadata", Takes::Value, FlagMeaning::OAuth),
-    ("--token-endpoint", Takes::Value, FlagMeaning::OAuth),
+    ("--token-endpoint", Takes::Value, FlagMeaning::Missing),
     ("--transport", Takes::Value, FlagMeaning::Same),
     ("--use-id-token", Takes::Nothing, FlagMeaning::OAuth),
 ];

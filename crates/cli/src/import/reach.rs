@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::entry::{Entry, EntryKind, Local, PlacedText, Remote, Transport};
-use super::line::{ProgramLine, Request};
+use super::line::{FlagMeaning, ProgramLine, Request};
 use super::other::Other;
 use super::plan;
 use super::variables::{self, Dialect, Unfilled, VariableScope};
+use crate::oauth::{FlagSources, OAuthFlags, OAuthSettings};
 
 /// Where a server is and what it must be told. Whatever may be a secret prints as nothing.
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub(crate) struct RemoteServer {
     pub(crate) authorization: Option<SecretString>,
     /// All headers but `Authorization`.
     pub(crate) headers: Vec<(String, SecretString)>,
+    /// How an account there is logged in to.
+    pub(crate) oauth: Box<OAuthSettings>,
 }
 
 impl Reached {
@@ -61,6 +64,7 @@ impl Reached {
                 one.url.expose_secret() == two.url.expose_secret()
                     && authorization(one) == authorization(two)
                     && open(&one.headers) == open(&two.headers)
+                    && one.oauth == two.oauth
             }
             _ => false,
         }
@@ -174,6 +178,7 @@ fn bridged(
                 address.authorization = Some(bearer(&token.into()));
             }
             "--header" => address.add_line(arg(value)?.expose_secret(), scope)?,
+            "--profile" => address.oauth.profile = Some(arg(value)?.expose_secret().to_owned()),
             "--header-file" => {
                 let lines = header_file(&arg(value)?, scope.may_read)?;
                 let lines = lines.expose_secret().lines().map(str::trim);
@@ -184,7 +189,29 @@ fn bridged(
             _ => {}
         }
     }
+    let login = login(request, &arg, scope)?;
+    *address.oauth = OAuthSettings { profile: address.oauth.profile.take(), ..login };
     Ok(address)
+}
+
+/// What the flags of a bridge say about the login.
+fn login(
+    request: &Request,
+    arg: &impl Fn(usize) -> Result<SecretString, Unreached>,
+    scope: VariableScope<'_>,
+) -> Result<OAuthSettings, Unreached> {
+    let mut words = Vec::new();
+    for flag in request.flags.iter().filter(|flag| flag.meaning == FlagMeaning::OAuth) {
+        words.push(flag.name.to_owned());
+        words.extend(
+            flag.value.map(|at| arg(at).map(|it| it.expose_secret().to_owned())).transpose()?,
+        );
+    }
+    if let Some(port) = request.port {
+        words.extend(["--callback-port".to_owned(), arg(port)?.expose_secret().to_owned()]);
+    }
+    let sources = FlagSources { variable: scope.environment, may_read: scope.may_read };
+    OAuthFlags::read(words).and_then(|flags| flags.settings(sources)).map_err(Unreached)
 }
 
 /// The server behind another bridge.
@@ -341,6 +368,27 @@ mod tests {
 
         let words = "its `headers.X-Key` needs the variable `NOWHERE`, which is not set";
         assert_eq!(error.to_string(), words);
+    }
+
+    #[test]
+    fn the_login_of_a_bridge_is_read_from_its_flags() {
+        let server = r#"{"command":"npx","args":["mcp-remote","https://a.example/mcp","9696",
+            "--static-oauth-client-info","{\"client_id\":\"a\",\"client_secret\":\"${TOKEN}\"}",
+            "--authorize-param","audience=b"]}"#;
+        let ours = r#"{"command":"ridethrough","args":["bridge","https://a.example/mcp","--profile",
+            "work","--scope","read"]}"#;
+
+        let (theirs, ours) = (remote(server, Dialect::None), remote(ours, Dialect::None));
+
+        assert_eq!(theirs.oauth.client_id.as_deref(), Some("a"));
+        assert_eq!(theirs.oauth.client_secret.as_ref().unwrap().expose(), "t0k");
+        assert_eq!(theirs.oauth.redirect_port, Some(9696));
+        // A client that was registered for mcp-remote knows no other place to come back to.
+        assert_eq!(theirs.oauth.redirect().path, "/oauth/callback");
+        assert_eq!(theirs.oauth.redirect().host, "localhost");
+        assert_eq!(ours.oauth.profile.as_deref(), Some("work"));
+        assert_eq!(ours.oauth.scopes, Some(vec!["read".to_owned()]));
+        assert_eq!(ours.oauth.redirect().path, "/callback");
     }
 
     #[test]

@@ -164,6 +164,6 @@ mod tests {
     }
 
     fn address(url: &str) -> RemoteServer {
-        RemoteServer { url: url.into(), headers: Vec::new(), authorization: None }
+        RemoteServer { url: url.into(), ..RemoteServer::default() }
     }
 }

@@ -16,7 +16,9 @@ pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Res
         let Some(key) = name.strip_prefix("RIDETHROUGH_") else { continue };
         let is_ours = KNOWN.contains(&key);
         // The lab marks the processes of a run, and `--bearer-env` or a header may name a secret.
-        let is_other = key.starts_with("LAB_") || SECRETS.iter().any(|end| key.ends_with(end));
+        let is_other = key.starts_with("LAB_")
+            || key == FOLDER
+            || SECRETS.iter().any(|end| key.ends_with(end));
         if is_other || (is_ours && value.is_empty()) {
             continue;
         }
@@ -48,6 +50,7 @@ fn take(layer: &mut Layer, key: &str, value: &str) -> Result<(), String> {
             let policy = Policy::from_str(value, false);
             layer.policy = Some(policy.map_err(|_| POLICIES.to_owned())?);
         }
+        "PROFILE" => layer.profile = Some(value.to_owned()),
         "REPEATABLE" => layer.repeatable = value.split_whitespace().map(str::to_owned).collect(),
         "TIMEOUT" => layer.timeout = Some(seconds(value)?),
         _ => {
@@ -70,13 +73,16 @@ pub(super) const ERAS: &str = "must be `auto`, `legacy` or `modern`";
 pub(super) const POLICIES: &str = "must be `interactive`, `never` or `unattended`";
 /// How variables end that hold secrets; none of our settings does.
 const SECRETS: [&str; 3] = ["KEY", "SECRET", "TOKEN"];
-const KNOWN: [&str; 9] = [
+/// Where logins are kept, which is read by whoever keeps them.
+const FOLDER: &str = "AUTH_DIR";
+const KNOWN: [&str; 10] = [
     "BEARER_ENV",
     "CACERT",
     "ERA",
     "HEADER",
     "MAX_MESSAGE",
     "POLICY",
+    "PROFILE",
     "REPEATABLE",
     "TIMEOUT",
     "VERBOSE",
@@ -97,6 +103,7 @@ mod tests {
             ("RIDETHROUGH_HEADER", "X-A: 1\n\nX-B: 2"),
             ("RIDETHROUGH_MAX_MESSAGE", "64MiB"),
             ("RIDETHROUGH_POLICY", "never"),
+            ("RIDETHROUGH_PROFILE", "work"),
             ("RIDETHROUGH_REPEATABLE", "read  list"),
             ("RIDETHROUGH_TIMEOUT", "2.5"),
             ("RIDETHROUGH_VERBOSE", "2"),
@@ -110,6 +117,7 @@ mod tests {
         assert_eq!(layer.headers, ["X-A: 1", "X-B: 2"]);
         assert_eq!((layer.policy, layer.verbose), (Some(Policy::Never), Some(2)));
         assert_eq!((layer.era, layer.max_message), (Some(EraChoice::Legacy), Some(64 << 20)));
+        assert_eq!(layer.profile.as_deref(), Some("work"));
         assert_eq!(layer.repeatable, ["read", "list"]);
         assert_eq!(layer.timeout, Some(Duration::from_millis(2500)));
     }

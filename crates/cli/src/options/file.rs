@@ -103,6 +103,8 @@ fn take(layer: &mut Layer, key: &str, value: Value) -> Result<(), Fault> {
             let policy = value.as_str().and_then(|it| Policy::from_str(it, false).ok());
             layer.policy = Some(policy.ok_or(Fault::Wrong(POLICIES))?);
         }
+        ("profile", Value::String(name)) => layer.profile = Some(name),
+        ("profile", _) => return Err(Fault::Wrong("must be the name of an account, a string")),
         ("repeatable", value) => layer.repeatable = strings(value)?,
         // Names of servers are looked for when one is typed.
         ("servers", Value::Table(servers)) => misspelt(&servers)?,
@@ -156,13 +158,14 @@ pub(super) fn wrong(path: &Path, fault: &str) -> Misuse {
 }
 
 const SECONDS: &str = "must be a number of seconds, 0.001 to 31536000";
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 11] = [
     "bearer-env",
     "cacert",
     "era",
     "header",
     "max-message",
     "policy",
+    "profile",
     "repeatable",
     "servers",
     "timeout",
@@ -180,7 +183,7 @@ mod tests {
         let layer = parse(
             "bearer-env = \"TOKEN\"\nheader = [\"X-A: 1\"]\npolicy = \"unattended\"\n\
              repeatable = [\"read\"]\ntimeout = 2\nverbose = 1\nera = \"auto\"\n\
-             max-message = \"64MiB\"\ncacert = \"roots.pem\"\n",
+             max-message = \"64MiB\"\ncacert = \"roots.pem\"\nprofile = \"work\"\n",
         )
         .unwrap();
 
@@ -188,6 +191,7 @@ mod tests {
         assert_eq!((layer.headers, layer.repeatable), (vec!["X-A: 1".into()], vec!["read".into()]));
         assert_eq!((layer.policy, layer.verbose), (Some(Policy::Unattended), Some(1)));
         assert_eq!(layer.max_message, Some(64 << 20));
+        assert_eq!(layer.profile.as_deref(), Some("work"));
         assert_eq!(layer.cacert.as_deref(), Some(Path::new("roots.pem")));
         assert_eq!(parse("max-message = 20000000").unwrap().max_message, Some(20_000_000));
         assert_eq!(

@@ -20,7 +20,10 @@ pub(crate) fn parse(
 }
 
 /// Replaces each `${VAR}`.
-fn expand(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+pub(crate) fn expand(
+    text: &str,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<String, String> {
     let mut expanded = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {

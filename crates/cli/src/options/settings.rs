@@ -1,5 +1,6 @@
 //! What was said, checked, and a client made of it.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -9,6 +10,7 @@ use ridethrough::probe::Probe;
 use ridethrough::transport::Endpoint;
 use ridethrough::{Client, ClientBuilder};
 use ridethrough_bridge::EraMemory;
+use ridethrough_oauth::Account;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::certificates::Certificates;
@@ -17,6 +19,7 @@ use super::{EraChoice, Layer, Origin, Policy};
 use crate::import::RemoteServer;
 use crate::kept;
 use crate::misuse::Misuse;
+use crate::oauth::OAuthSettings;
 use crate::secrets;
 use crate::talk::safe;
 use crate::target::{self, Target};
@@ -44,6 +47,10 @@ pub(crate) struct Settings {
     /// Whether tokens and headers may go over plain http to another machine.
     pub(super) allows_http: bool,
     certificates: Certificates,
+    /// How the account at the server is logged in to; what the server's entry says counts below it.
+    pub(crate) oauth: OAuthSettings,
+    /// The accounts that clients were made with.
+    pub(super) accounts: Mutex<Vec<Account>>,
 }
 
 /// A token, and where it comes from.
@@ -94,6 +101,8 @@ impl Settings {
             unread: None,
             allows_http: false,
             certificates: Certificates::read(said.cacert)?,
+            oauth: OAuthSettings { profile: said.profile, ..OAuthSettings::default() },
+            accounts: Mutex::default(),
         })
     }
 
@@ -208,7 +217,7 @@ impl Settings {
                 let token = token.map_err(|error| wrong(&error.to_string()))?;
                 builder.credentials(StaticBearer::from(token))
             }
-            (None, None) => builder,
+            (None, None) => self.logged_in(builder, address)?,
         })
     }
 
@@ -236,7 +245,10 @@ impl Settings {
 
     /// The same, with what the server's file has beyond the settings.
     pub(crate) fn shown_to<'a>(&'a self, target: &'a Target) -> Vec<(&'a str, &'a str)> {
-        target.address().map_or_else(|| self.shown_to_server(), |address| self.shown_at(address))
+        let Some(address) = target.address() else { return self.shown_to_server() };
+        let profile = self.oauth.profile.as_deref().or(address.oauth.profile.as_deref());
+        // Two accounts at one server may see two servers.
+        self.shown_at(address).into_iter().chain(profile.map(|it| ("profile", it))).collect()
     }
 
     fn shown_at<'a>(&'a self, address: &'a RemoteServer) -> Vec<(&'a str, &'a str)> {
@@ -306,7 +318,7 @@ pub(crate) fn finish(builder: ClientBuilder) -> Result<Client, Misuse> {
     builder.build().map_err(|error| wrong(&error.to_string()))
 }
 
-fn wrong(what: &str) -> Misuse {
+pub(super) fn wrong(what: &str) -> Misuse {
     Misuse {
         what: what.to_owned(),
         tried: "the settings were checked; nothing was sent".to_owned(),

@@ -15,6 +15,7 @@ use super::safe;
 use crate::exit::{self, Exit};
 use crate::misuse::Misuse;
 use crate::next_step::{self, Spoken};
+use crate::trouble::Trouble;
 use crate::{in_flags, out, secrets};
 
 /// The server that a command talked to.
@@ -69,6 +70,9 @@ fn print(error: Details<'_>) -> Result<ExitCode> {
 }
 
 fn exit_of(error: &anyhow::Error) -> Exit {
+    if let Some(trouble) = error.downcast_ref::<Trouble>() {
+        return trouble.exit;
+    }
     match (error.downcast_ref::<Error>(), error.is::<Misuse>()) {
         (Some(error), _) => Exit::of(error),
         (None, _) if error.is::<Late>() => Exit::Deadline,
@@ -103,12 +107,19 @@ impl Explained {
                 let hint = error.downcast_ref::<Hint>().map(|it| &*it.0);
                 Self::of_library(told, step.as_deref().or(hint))
             }
-            (_, Some(Misuse { what, tried, hint })) => Self {
-                tried: Some(safe::our_text(tried)),
-                hints: vec![safe::our_text(hint)],
-                ..Self::new(safe::our_text(what))
+            (_, Some(Misuse { what, tried, hint })) => Self::in_parts(what, tried, hint),
+            _ => match error.downcast_ref::<Trouble>() {
+                Some(Trouble { what, tried, hint, .. }) => Self::in_parts(what, tried, hint),
+                None => Self::new(safe::our_text(&format!("{error:#}"))),
             },
-            _ => Self::new(safe::our_text(&format!("{error:#}"))),
+        }
+    }
+
+    fn in_parts(what: &str, tried: &str, hint: &str) -> Self {
+        Self {
+            tried: Some(safe::our_text(tried)),
+            hints: vec![safe::our_text(hint)],
+            ..Self::new(safe::our_text(what))
         }
     }
 
@@ -116,6 +127,9 @@ impl Explained {
     fn of_library(error: &Error, next_step: Option<&str>) -> Self {
         let Explanation { what, tried, hint, .. } = error.explain();
         let proxy = failure_of(error).and_then(in_flags::of_proxy);
+        // A person who is told to log in has no credentials to check.
+        let is_login = next_step.is_some_and(next_step::is_login);
+        let hint = hint.filter(|hint| !(is_login && hint == CHECK));
         let hint = hint.map(|hint| told_hint(error, &hint, proxy.is_some()));
         // One line for both: the step begins where the library's advice ends.
         let hint = [hint, next_step.map(str::to_owned)].into_iter().flatten().collect::<Vec<_>>();
@@ -221,6 +235,8 @@ fn data_of(error: &ServerError) -> Option<String> {
 
 /// What to do about a server that no connection leads to.
 const NOT_THERE: &str = "check the address and that the server is running";
+/// What the library says about credentials of any kind.
+const CHECK: &str = "check the credentials for this server";
 /// How much of it is told to people.
 const LONGEST_DATA: usize = 1000;
 

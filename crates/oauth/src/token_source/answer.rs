@@ -160,7 +160,7 @@ impl TokenSource {
 }
 
 /// The challenge in the words of the pure half.
-fn read(challenge: &Challenge) -> Challenges {
+pub(super) fn read(challenge: &Challenge) -> Challenges {
     let mut headers = HeaderMap::new();
     for line in challenge.header.lines() {
         if let Ok(value) = HeaderValue::from_str(line) {

@@ -107,6 +107,13 @@ impl Memory {
         stored: Option<GrantRecord>,
     ) -> Option<Effect> {
         let tokens = stored.as_ref().and_then(good_tokens);
+        if holds_tokens(self.stored.as_ref()) && !holds_tokens(stored.as_ref()) && !self.is_unsaved
+        {
+            // Somebody has logged out, or taken the login to another machine: what we hold is not ours to
+            // renew any more.
+            self.forget();
+            return Some(Effect::LoginNeeded(LoginReason::NoGrant));
+        }
         if let Some(ended) = stored.as_ref().and_then(ended_refresh_token) {
             let words = "another process was told so by the authorization server".to_owned();
             self.grant.refresh_token_ended(ended, LoginReason::GrantDead(words));
@@ -163,6 +170,10 @@ impl Memory {
 fn ended_refresh_token(record: &GrantRecord) -> Option<&Secret> {
     let is_ended = record.end == Some(StoredEnd::GrantDead);
     record.tokens.as_ref().filter(|_| is_ended).and_then(|tokens| tokens.refresh.as_ref())
+}
+
+fn holds_tokens(record: Option<&GrantRecord>) -> bool {
+    record.is_some_and(|record| record.tokens.is_some())
 }
 
 /// The tokens of a record, without a refresh token that has ended.

@@ -21,7 +21,9 @@ impl TokenSource {
     /// Works in a task of its own, which ends although nobody may wait for it any more.
     pub(super) fn spawn_work(self: &Arc<Self>, effect: Effect) -> JoinHandle<Effect> {
         let (source, worker) = (self.clone(), self.clone());
+        let working = self.at_work.begin();
         tokio::spawn(async move {
+            let _working = working;
             // A store of the application's own may panic.
             let worked = tokio::spawn(async move { worker.work(effect).await }).await;
             let effect = worked.unwrap_or_else(|_| source.give_up_work());

@@ -49,12 +49,12 @@ pub(super) fn answer(state: &mut State, _: &'static str, request: &Request) -> A
         }
     }
     match request.method.as_str() {
-        "POST" => message(&request.body, &scope),
+        "POST" => message(&request.body, &scope, token.unwrap_or_default()),
         _ => Answer::new(405, ""),
     }
 }
 
-fn message(body: &str, scope: &str) -> Answer {
+fn message(body: &str, scope: &str, token: &str) -> Answer {
     let message: Value = serde_json::from_str(body).unwrap();
     let result = match message["method"].as_str() {
         Some("initialize") => json!({
@@ -66,6 +66,10 @@ fn message(body: &str, scope: &str) -> Answer {
         Some("tools/call") if message["params"]["name"] == "admin" && !scope.contains("admin") => {
             let challenge = "Bearer error=\"insufficient_scope\", scope=\"admin\"";
             return Answer::new(403, "").with("www-authenticate", challenge);
+        }
+        // Some servers repeat what they were sent.
+        Some("tools/call") if message["params"]["name"] == "repeat" => {
+            json!({"content": [{"type": "text", "text": token}]})
         }
         Some("tools/call") => json!({"content": [{"type": "text", "text": "hello"}]}),
         Some("ping") => json!({}),

@@ -1,0 +1,12 @@
+//! Logging in and out as a person does it: the built binary, an MCP server that wants a token, its
+//! authorization server, and a browser that consents.
+
+#![cfg(all(test, unix))]
+
+mod keeping;
+mod logging_in;
+mod rig;
+mod stored;
+#[allow(dead_code, unused_imports, reason = "the tests of the library of logins need more of it")]
+#[path = "../../../oauth/tests/oauth/support/mod.rs"]
+mod support;

@@ -1,0 +1,107 @@
+//! The servers of a test, and the binary in a folder of its own with an environment of its own.
+
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use ridethrough_oauth::store::FileStore;
+use ridethrough_oauth::{Account, OAuth, Timestamp};
+use serde_json::Value;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::support::{Folder, World, builder, robot};
+
+pub(crate) struct Rig {
+    pub(crate) world: World,
+    pub(crate) folder: Folder,
+}
+
+impl Rig {
+    pub(crate) async fn new() -> Self {
+        Self { world: World::start().await, folder: Folder::new() }
+    }
+
+    /// The binary with these words; `SERVER` stands for the server's URL.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
+        let url = self.world.mcp_url();
+        command.args(words.iter().map(|word| word.replace("SERVER", &url)));
+        command.env_clear().current_dir(&self.folder.0).stdin(Stdio::null()).kill_on_drop(true);
+        command.env("HOME", &self.folder.0).env("RIDETHROUGH_AUTH_DIR", self.folder.path());
+        command.env("RIDETHROUGH_ERA", "legacy").env("BROWSER", self.browser());
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub(crate) async fn run(&self, words: &[&str]) -> Ran {
+        self.run_with(words, &[]).await
+    }
+
+    /// The same, with these variables.
+    pub(crate) async fn run_with(&self, words: &[&str], variables: &[(&str, &str)]) -> Ran {
+        let mut command = self.command(words);
+        command.envs(variables.iter().copied());
+        let output = timeout(Duration::from_secs(50), command.output()).await;
+        output.expect("it ends by itself").unwrap().into()
+    }
+
+    /// The URL that a browser was opened with, if one was.
+    pub(crate) fn opened(&self) -> Option<String> {
+        let opened = std::fs::read_to_string(self.folder.0.join("opened")).ok()?;
+        opened.strip_suffix('\n').map(str::to_owned)
+    }
+
+    /// The account of the binary, logged in by the library; its clock is behind by so much.
+    pub(crate) async fn log_in(&self, behind: Duration) -> Account {
+        let clock = self.world.clock.read();
+        let clock =
+            move || Timestamp::from_unix_millis(clock().unix_millis() - behind.as_millis() as u64);
+        let oauth = OAuth::new("test").store(FileStore::at(self.folder.path())).clock(clock);
+        let account = oauth.person(robot()).account(&builder(&self.world)).unwrap();
+        account.log_in().await.unwrap();
+        account
+    }
+
+    /// A browser that writes down what it is opened with.
+    fn browser(&self) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.folder.0.join("browser");
+        if !path.exists() {
+            let opened = self.folder.0.join("opened");
+            let script = format!(
+                "#!/bin/sh\necho \"$1\" > '{0}.part' && mv '{0}.part' '{0}'\n",
+                opened.display()
+            );
+            std::fs::write(&path, script.replace("mv", "/bin/mv")).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o700)).unwrap();
+        }
+        path
+    }
+}
+
+/// What a run of the binary left behind.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+impl Ran {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// Everything that it said.
+    pub(crate) fn said(&self) -> String {
+        format!("{}{}", self.out, self.err)
+    }
+}
