@@ -156,6 +156,9 @@ pub enum LoginReason {
     /// The refresh token ended.
     #[error("the login has ended: {0}")]
     GrantDead(String),
+    /// The MCP server names another issuer than the one of the login.
+    #[error("the server sends its people to another issuer")]
+    IssuerMoved,
     /// The server wants more scope; ask for all of these.
     #[error("the server wants more scope: {}", .0.to_text().unwrap_or_default())]
     MoreScope(ScopeSet),
@@ -255,6 +258,11 @@ impl Grant {
         self.refused = Refusals::default();
         self.requested = requested;
         Effect::StoreAndUse(tokens)
+    }
+
+    /// Whether something is under way.
+    pub const fn is_busy(&self) -> bool {
+        !matches!(self.work, Work::Idle)
     }
 
     /// The server refused an operation, such as `tools/call add`, for its scope.

@@ -15,6 +15,7 @@
 mod answer;
 mod at_work;
 mod memory;
+mod store_look;
 mod work;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +33,7 @@ use tokio::time::sleep;
 use crate::context::Context;
 use crate::error::{LoginFailure, with_causes};
 use crate::login::{BegunBy, Login};
+use crate::person::Person;
 
 use at_work::AtWork;
 use memory::Memory;
@@ -44,6 +46,8 @@ pub(crate) struct Keeper {
     ended: watch::Sender<u64>,
     /// Work that goes on although nobody waits for it.
     at_work: AtWork,
+    /// Why somebody must log in before any call can be made, if that is so.
+    needed: watch::Sender<Option<LoginReason>>,
     /// One login at a time; holds how the last one ended.
     login: tokio::sync::Mutex<Option<LastLogin>>,
 }
@@ -69,6 +73,7 @@ impl Keeper {
             memory: Mutex::new(Memory::default()),
             ended: watch::Sender::new(0),
             at_work: AtWork::default(),
+            needed: watch::Sender::new(None),
             login: tokio::sync::Mutex::new(None),
         })
     }
@@ -81,7 +86,43 @@ impl Keeper {
     pub(crate) async fn log_in(self: &Arc<Self>) -> Result<GrantRecord, LoginFailure> {
         let mut last = self.login.lock().await;
         self.remember_store().await;
-        self.run_login(&mut last, None, BegunBy::Person).await
+        let person = self.context.oauth.person.as_deref();
+        self.run_login(&mut last, None, BegunBy::Person, person).await
+    }
+
+    /// Logs in by this person because calls need it.
+    pub(crate) async fn log_in_by(
+        self: &Arc<Self>,
+        person: &dyn Person,
+    ) -> Result<GrantRecord, LoginFailure> {
+        let mut last = self.login.lock().await;
+        let reason = self.needed.borrow().clone();
+        let forbids = |reason| last.as_ref()?.forbids(reason, self.context.now());
+        if let Some(why) = reason.as_ref().and_then(forbids) {
+            return Err(LoginFailure::TooSoon(why));
+        }
+        self.run_login(&mut last, None, BegunBy::Call, Some(person)).await
+    }
+
+    /// Follows why somebody must log in.
+    pub(crate) fn needed(&self) -> watch::Receiver<Option<LoginReason>> {
+        self.needed.subscribe()
+    }
+
+    /// The server has accepted a token although somebody must log in: it had a fault.
+    pub(crate) fn token_accepted(&self) {
+        if self.needed.borrow().is_some() {
+            self.memory().grant().token_accepted();
+            self.set_needed(None);
+        }
+    }
+
+    fn set_needed(&self, reason: Option<LoginReason>) {
+        self.needed.send_if_modified(|needed| {
+            let is_changed = *needed != reason;
+            *needed = reason;
+            is_changed
+        });
     }
 
     /// Waits until no refresh is under way.
@@ -182,7 +223,8 @@ impl Keeper {
         last: &mut Option<LastLogin>,
         scopes: Option<ScopeSet>,
     ) -> Result<Option<Token>, NoCredentials> {
-        let record = self.run_login(last, scopes, BegunBy::Call).await;
+        let person = self.context.oauth.person.as_deref();
+        let record = self.run_login(last, scopes, BegunBy::Call, person).await;
         let record = record.map_err(|error| NoCredentials::because(with_causes(&error)))?;
         match &record.tokens {
             Some(tokens) => self.hand_out(&tokens.access).map(Some),
@@ -195,19 +237,25 @@ impl Keeper {
         last: &mut Option<LastLogin>,
         scopes: Option<ScopeSet>,
         begun_by: BegunBy,
+        person: Option<&dyn Person>,
     ) -> Result<GrantRecord, LoginFailure> {
         let (challenges, recorded) = self.memory().for_login();
         let login = Login { context: self.context.clone(), challenges, scopes, recorded, begun_by };
-        let done = login.run(self.context.oauth.person.as_deref()).await;
+        let done = login.run(person).await;
         *last = LastLogin::of(&done, self.context.now());
         let record = done?;
         tracing::info!(issuer = record.endpoints.issuer(), "logged in");
         self.memory().logged_in(record.clone());
+        self.set_needed(None);
         self.tell_ended();
         Ok(record)
     }
 
     fn login_needed(&self, reason: &LoginReason) -> NoCredentials {
+        // Of a token with too little scope every other call can be made.
+        if !matches!(reason, LoginReason::MoreScope(_)) {
+            self.set_needed(Some(reason.clone()));
+        }
         if let Some(tell) = &self.context.oauth.on_login_needed {
             tell(reason);
         }
@@ -230,6 +278,7 @@ impl Keeper {
 
     fn hand_out(&self, token: &Secret) -> Result<Token, NoCredentials> {
         self.memory().handed = Some(token.clone());
+        self.set_needed(None);
         Token::bearer(token.expose()).map_err(|error| NoCredentials::because(error.to_string()))
     }
 

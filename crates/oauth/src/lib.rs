@@ -30,6 +30,7 @@ mod keeper;
 mod key;
 mod listener;
 mod login;
+mod login_watch;
 pub mod person;
 mod platform;
 mod settings;
@@ -38,6 +39,7 @@ pub mod store;
 pub use account::{Account, KeepClient, LoggedOut, Status};
 pub use builder::ClientBuilderExt;
 pub use key::{ClientKey, KeyError, SigningKey};
+pub use login_watch::{LoginState, LoginWatch};
 pub use settings::{OAuth, RedirectTo};
 
 pub use ridethrough_oauth_core::discovery::ResourceParameter;

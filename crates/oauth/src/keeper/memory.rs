@@ -1,7 +1,7 @@
 //! What is known of a grant between two steps.
 
 use ridethrough_oauth_core::challenge::Challenges;
-use ridethrough_oauth_core::grant::{Effect, Grant, Phase, RepeatScope};
+use ridethrough_oauth_core::grant::{Effect, Grant, LoginReason, Phase, RepeatScope};
 use ridethrough_oauth_core::scope::ScopeSet;
 use ridethrough_oauth_core::store::{GrantRecord, StoredEnd};
 use ridethrough_oauth_core::tokens::Tokens;
@@ -31,6 +31,14 @@ pub(super) struct Memory {
 pub(super) enum UnderWay {
     Refresh(u64),
     Store(u64),
+}
+
+/// What another process did to the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StoreChange {
+    LoggedIn,
+    LoggedOut,
+    Nothing,
 }
 
 impl Default for Memory {
@@ -96,6 +104,10 @@ impl Memory {
         id: u64,
         stored: Option<GrantRecord>,
     ) -> Option<Effect> {
+        if self.is_logged_out(stored.as_ref()) {
+            self.logged_out(stored);
+            return Some(Effect::LoginNeeded(LoginReason::NoGrant));
+        }
         let tokens = stored.as_ref().and_then(good_tokens);
         self.stored = stored;
         let effect = self.grant.handle_store(now, id, tokens);
@@ -107,6 +119,40 @@ impl Memory {
             self.is_unsaved = false;
         }
         effect
+    }
+
+    /// Takes over what another process has stored.
+    pub(super) fn take_over(&mut self, stored: Option<GrantRecord>) -> StoreChange {
+        // Whoever works reads the store itself.
+        if !self.is_loaded || self.grant.is_busy() || stored == self.stored {
+            return StoreChange::Nothing;
+        }
+        if self.is_logged_out(stored.as_ref()) {
+            self.logged_out(stored);
+            return StoreChange::LoggedOut;
+        }
+        let Some(record) = stored else { return StoreChange::Nothing };
+        let Some(tokens) = good_tokens(&record) else { return StoreChange::Nothing };
+        if !self.grant.adopt_stored(tokens, record.requested.clone()) {
+            return StoreChange::Nothing;
+        }
+        self.stored = Some(record.clone());
+        self.record = Some(record);
+        self.is_unsaved = false;
+        StoreChange::LoggedIn
+    }
+
+    /// Whether the tokens that were stored are gone: another process has logged out.
+    fn is_logged_out(&self, stored: Option<&GrantRecord>) -> bool {
+        let has_tokens = |record: &GrantRecord| record.tokens.is_some();
+        let had_tokens = self.stored.as_ref().is_some_and(has_tokens);
+        had_tokens && !self.is_unsaved && !stored.is_some_and(has_tokens)
+    }
+
+    /// Another process has logged out: the tokens are not used, nor stored again.
+    fn logged_out(&mut self, stored: Option<GrantRecord>) {
+        self.forget();
+        self.loaded(stored);
     }
 
     /// A login has brought this record, which is stored.

@@ -11,3 +11,4 @@ mod refreshes;
 mod secrets;
 mod stores;
 mod support;
+mod waiting;
