@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use ridethrough::Client;
 use ridethrough::error::CallError;
 use ridethrough_core::secrets::Secrets;
+use ridethrough_oauth::Account;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
@@ -17,6 +18,7 @@ use crate::catalogue::Catalogue;
 use crate::gauge::{Ask, Gauge};
 use crate::hidden::Hidden;
 use crate::lines::Lines;
+use crate::login::{LoginAdvice, LoginDesk};
 use crate::news::Detail;
 use crate::router::{LINE_LIMIT, Router, Settings};
 
@@ -71,6 +73,16 @@ impl Bridge {
     /// Without one, the host of a server that is down is told that there may be lists later.
     pub fn catalogue(mut self, catalogue: Catalogue) -> Self {
         self.settings.catalogue = Some(catalogue);
+        self
+    }
+
+    /// Lets the host know when somebody must log in, and asks it to show the login if it can.
+    ///
+    /// The account must be the client's credentials, without a person. Until somebody has logged in, here or
+    /// in another process, calls end with an error that holds the advice, and nothing is sent. A host that can
+    /// show a page (URL elicitation) is asked to show that of the login, one at a time.
+    pub fn account(mut self, account: Account, advice: LoginAdvice) -> Self {
+        self.settings.login = Some(LoginDesk::new(account, advice));
         self
     }
 

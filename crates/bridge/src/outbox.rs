@@ -54,10 +54,19 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
 
     /// Puts a request of the upstream, under a number of the bridge.
     pub(crate) fn request(&mut self, number: u64, method: &str, params: Option<&Json>) {
-        let (number, method) = (number.to_string(), quoted(method));
+        self.put_request(&number.to_string(), method, params);
+    }
+
+    /// Puts a request of the bridge's own, under a text, so that it is never taken for one of the upstream.
+    pub(crate) fn own_request(&mut self, id: &str, method: &str, params: &Json) {
+        self.put_request(&quoted(id), method, Some(params));
+    }
+
+    fn put_request(&mut self, id: &str, method: &str, params: Option<&Json>) {
+        let method = quoted(method);
         self.put(&[
             "{\"jsonrpc\":\"2.0\",\"id\":",
-            &number,
+            id,
             ",\"method\":",
             &method,
             &behind(params),

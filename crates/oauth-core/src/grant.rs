@@ -170,6 +170,13 @@ pub enum LoginReason {
     RefreshRefused(String),
 }
 
+impl LoginReason {
+    /// Whether this may be a fault of the server that passes: the token is there, and was refused.
+    pub const fn may_pass(&self) -> bool {
+        matches!(self, Self::FreshTokenRefused | Self::IssuerMoved)
+    }
+}
+
 /// Whether the granted scope is repeated in a refresh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RepeatScope {

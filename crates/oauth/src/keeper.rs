@@ -111,7 +111,7 @@ impl Keeper {
 
     /// The server has accepted a token although somebody must log in: it had a fault.
     pub(crate) fn token_accepted(&self) {
-        if self.needed.borrow().is_some() {
+        if self.needed.borrow().as_ref().is_some_and(LoginReason::may_pass) {
             self.memory().grant().token_accepted();
             self.set_needed(None);
         }

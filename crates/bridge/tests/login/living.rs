@@ -1,0 +1,1 @@
+//! Tokens that end while the bridge works.
