@@ -82,6 +82,7 @@ impl Bridge {
     /// in another process, calls end with an error that holds the advice, and nothing is sent. A host that can
     /// show a page (URL elicitation) is asked to show that of the login, one at a time.
     pub fn account(mut self, account: Account, advice: LoginAdvice) -> Self {
+        self.settings.voice.masker.account = Some(account.clone());
         self.settings.login = Some(LoginDesk::new(account, advice));
         self
     }
@@ -112,7 +113,7 @@ impl Bridge {
     /// Where the upstream repeats one in an error or in its log, the host reads `...`, and so do people in
     /// everything they are shown. Results pass byte for byte.
     pub fn secrets(mut self, secrets: Secrets) -> Self {
-        self.settings.voice.secrets = secrets;
+        self.settings.voice.masker.configured = secrets;
         self
     }
 

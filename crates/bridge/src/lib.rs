@@ -40,6 +40,7 @@ mod listens;
 mod lists;
 mod login;
 mod manner;
+mod masker;
 mod modern;
 mod news;
 mod notices;

@@ -23,7 +23,6 @@ use ridethrough::event::{Delivered, Events, Inbox, Seen};
 use ridethrough::{Client, Era, Error};
 use ridethrough_core::QuestionId;
 use ridethrough_core::message::Message;
-use ridethrough_core::secrets::Secrets;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::coop::consume_budget;
@@ -38,6 +37,7 @@ use crate::lines::{Line, Lines};
 use crate::lists::{Fetched, Kind, Lists};
 use crate::login::{LoginDesk, LoginNews};
 use crate::manner::Manner;
+use crate::masker::Masker;
 use crate::news::{Detail, News};
 use crate::notices::Notices;
 use crate::outbox::Outbox;
@@ -143,7 +143,7 @@ pub(crate) struct Voice {
     pub(crate) tell: Option<Tell>,
     pub(crate) detail: Detail,
     /// The secrets that are masked in it.
-    pub(crate) secrets: Secrets,
+    pub(crate) masker: Masker,
 }
 
 /// The input that the loop woke up for.
@@ -176,7 +176,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         Self {
             inbox: client.inbox(),
             events: client.events(),
-            outbox: Outbox::new(writer, voice.secrets.clone()),
+            outbox: Outbox::new(writer, voice.masker.clone()),
             calls: Calls::default(),
             notices: Notices::default(),
             held: VecDeque::new(),
@@ -330,7 +330,7 @@ impl Voice {
     /// Shows people a line, if there is one and a function to show it.
     fn say(&mut self, line: Option<&str>) {
         if let (Some(tell), Some(line)) = (&mut self.tell, line) {
-            tell(&self.secrets.masked(line));
+            tell(&self.masker.secrets().masked(line));
         }
     }
 }

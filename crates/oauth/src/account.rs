@@ -96,6 +96,11 @@ impl Account {
         LoginWatch::new(self.keeper.clone())
     }
 
+    /// The access tokens that were given out last, so that whoever passes on words of a server can mask them.
+    pub fn tokens_in_use(&self) -> Vec<Secret> {
+        self.keeper.tokens_in_use()
+    }
+
     /// Takes it that the server accepts the token in force, though a call found that somebody must log in.
     ///
     /// Servers have faults that look like refusals. Without this word, the token would not be renewed when it

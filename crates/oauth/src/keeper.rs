@@ -117,6 +117,11 @@ impl Keeper {
         }
     }
 
+    /// The tokens that were given out last.
+    pub(crate) fn tokens_in_use(&self) -> Vec<Secret> {
+        self.memory().handed_out().cloned().collect()
+    }
+
     fn set_needed(&self, reason: Option<LoginReason>) {
         self.needed.send_if_modified(|needed| {
             let is_changed = *needed != reason;
@@ -277,7 +282,7 @@ impl Keeper {
     }
 
     fn hand_out(&self, token: &Secret) -> Result<Token, NoCredentials> {
-        self.memory().handed = Some(token.clone());
+        self.memory().hand_out(token);
         self.set_needed(None);
         Token::bearer(token.expose()).map_err(|error| NoCredentials::because(error.to_string()))
     }

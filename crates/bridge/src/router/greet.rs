@@ -145,7 +145,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             self.leave_upstream_alone();
             return self.greet_without_upstream();
         }
-        let report = fault::report(error, &self.advice, &self.voice.secrets);
+        let report = fault::report(error, &self.advice, &self.voice.masker.secrets());
         if self.refused.as_ref() != Some(&report) {
             self.voice.say(Some(&report));
             self.refused = Some(report);
@@ -155,7 +155,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             return self.greet_without_upstream();
         }
         if let Some(Greeting { id, .. }) = self.greeting.take() {
-            let refusal = greeting::refusal(error, &self.advice, &self.voice.secrets);
+            let refusal = greeting::refusal(error, &self.advice, &self.voice.masker.secrets());
             self.outbox.answer(Some(id.json()), &refusal);
         }
     }

@@ -252,7 +252,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             }
             (End::LoginPage(page), _) => login::page_required(page),
             (End::Upstream(Ok(answer)), _) if self.is_stateless && offers.is_none() => {
-                fault::translated(answer, &self.voice.secrets)
+                fault::translated(answer, &self.voice.masker.secrets())
             }
             (End::Upstream(Ok(answer)), _) => answer,
             (End::Upstream(Err(error)), page) => {

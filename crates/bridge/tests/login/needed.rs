@@ -153,6 +153,18 @@ async fn a_server_whose_refusals_were_a_fault_costs_nobody_a_login() {
 }
 
 #[tokio::test]
+async fn a_token_that_the_server_repeats_in_an_error_does_not_reach_the_host() {
+    let stage = Stage::new().await;
+    stage.log_in_elsewhere().await;
+    let mut host = stage.host().await;
+
+    host.call(1, "scold").await;
+    let answer = host.hear_json().await;
+
+    assert_eq!(words(&answer), "what is ...?");
+}
+
+#[tokio::test]
 async fn a_gauge_shows_the_login_that_is_needed() {
     let stage = Stage::new().await;
     let bridge = stage.bridge();

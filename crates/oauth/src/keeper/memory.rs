@@ -18,8 +18,9 @@ pub(super) struct Memory {
     pub(super) is_loaded: bool,
     /// Whether the tokens of the grant are still to be written.
     pub(super) is_unsaved: bool,
-    /// The token that was given out last.
+    /// The token that was given out last, and the one before.
     pub(super) handed: Option<Secret>,
+    handed_before: Option<Secret>,
     /// What the MCP server asked for last.
     pub(super) challenges: Challenges,
     /// The work that is under way.
@@ -50,6 +51,7 @@ impl Default for Memory {
             is_loaded: false,
             is_unsaved: false,
             handed: None,
+            handed_before: None,
             challenges: Challenges::default(),
             under_way: None,
         }
@@ -65,6 +67,18 @@ impl Memory {
     pub(super) fn usable_token(&self, now: Timestamp) -> Option<Secret> {
         let is_usable = matches!(self.grant.phase(now), Phase::Due | Phase::Fresh);
         self.grant.tokens().filter(|_| is_usable).map(|tokens| tokens.access.clone())
+    }
+
+    /// A token is given out.
+    pub(super) fn hand_out(&mut self, token: &Secret) {
+        if self.handed.as_ref() != Some(token) {
+            self.handed_before = self.handed.replace(token.clone());
+        }
+    }
+
+    /// The tokens that were given out last: requests with the one before may be under way.
+    pub(super) fn handed_out(&self) -> impl Iterator<Item = &Secret> {
+        self.handed.iter().chain(&self.handed_before)
     }
 
     /// When the access token is to be renewed.
