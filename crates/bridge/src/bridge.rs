@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use ridethrough::Client;
 use ridethrough::error::CallError;
 use ridethrough_core::secrets::Secrets;
+use ridethrough_oauth::Account;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
@@ -17,6 +18,7 @@ use crate::catalogue::Catalogue;
 use crate::gauge::{Ask, Gauge};
 use crate::hidden::Hidden;
 use crate::lines::Lines;
+use crate::login::{LoginAdvice, LoginDesk};
 use crate::news::Detail;
 use crate::router::{LINE_LIMIT, Router, Settings};
 
@@ -74,6 +76,17 @@ impl Bridge {
         self
     }
 
+    /// Lets the host know when somebody must log in, and asks it to show the login if it can.
+    ///
+    /// The account must be the client's credentials, without a person. Until somebody has logged in, here or
+    /// in another process, calls end with an error that holds the advice, and nothing is sent. A host that can
+    /// show a page (URL elicitation) is asked to show that of the login, one at a time.
+    pub fn account(mut self, account: Account, advice: LoginAdvice) -> Self {
+        self.settings.voice.masker.account = Some(account.clone());
+        self.settings.login = Some(LoginDesk::new(account, advice));
+        self
+    }
+
     /// Sets the function that shows people what goes on: that the bridge recovers, and that it is connected
     /// again.
     ///
@@ -100,7 +113,7 @@ impl Bridge {
     /// Where the upstream repeats one in an error or in its log, the host reads `...`, and so do people in
     /// everything they are shown. Results pass byte for byte.
     pub fn secrets(mut self, secrets: Secrets) -> Self {
-        self.settings.voice.secrets = secrets;
+        self.settings.voice.masker.configured = secrets;
         self
     }
 

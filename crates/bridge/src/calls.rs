@@ -11,7 +11,7 @@ use futures_util::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use futures_util::stream::FuturesUnordered;
 use ridethrough::call::Track;
 use ridethrough_core::message::{Id, Json};
-use ridethrough_core::{ExchangeId, Outcome};
+use ridethrough_core::{ExchangeId, Kind, Outcome};
 use tokio::time::Instant;
 
 use crate::gauge::{InFlight, millis, short};
@@ -47,6 +47,8 @@ pub(crate) struct Asked {
 pub(crate) struct Asker {
     /// Whether the answer may be `input_required`.
     pub(crate) can_be_asked: bool,
+    /// Whether the person has visited the pages that an earlier answer named.
+    pub(crate) has_visited: bool,
     /// What the host can be asked.
     pub(crate) offers: Offers,
     /// The host's progress token.
@@ -74,18 +76,31 @@ pub(crate) struct Finished {
     pub(crate) method: Box<str>,
     /// The page of a list that was asked for, if it was one.
     pub(crate) page: Option<Page>,
-    /// What a host of the stateless revision can be asked.
-    pub(crate) offers: Option<Offers>,
+    /// The params, if the request was refused for want of a login: it may be made again.
+    pub(crate) params: Option<Json>,
+    /// How a host of the stateless revision asked.
+    pub(crate) asker: Option<Asker>,
     pub(crate) end: End,
 }
 
 /// How a request ended.
 #[derive(Debug)]
 pub(crate) enum End {
+    /// Somebody must log in first.
+    LoginNeeded,
+    /// A page must be visited first.
+    LoginPage(Json),
     /// The upstream was not reached; this answer takes the place of its own.
     StandIn(Json),
     /// The outcome from the client.
     Upstream(Outcome),
+}
+
+impl End {
+    /// Whether the upstream refused the credentials.
+    pub(crate) const fn is_unauthorized(&self) -> bool {
+        matches!(self, Self::Upstream(Err(error)) if matches!(error.kind, Kind::Unauthorized))
+    }
 }
 
 impl Calls {
@@ -219,12 +234,13 @@ impl Calls {
             if let Ok((number, end)) = self.running.next().await?
                 && let Some(running) = self.forget(number)
             {
-                let Running { id, method, page, .. } = running;
+                let Running { id, method, page, params, .. } = running;
                 if let Some(id) = &id {
                     self.forget_id(id, number);
                 }
-                let offers = self.askers.remove(&number).map(|asker| asker.offers);
-                return Some(Finished { number, id, method, page, offers, end });
+                let asker = self.askers.remove(&number);
+                let params = params.filter(|_| end.is_unauthorized());
+                return Some(Finished { number, id, method, page, params, asker, end });
             }
         }
     }

@@ -26,6 +26,7 @@ pub(crate) fn answer(error: &CallError, advice: &Advice) -> Answer {
         elapsed_ms: millis(error.elapsed),
         retry_after_ms: error.retry_after.map(millis_up),
         said: error.said.as_deref(),
+        command: None,
     };
     let fault =
         Fault { code: code::SERVER_ERROR, message: &advice.added_to(story(error), error), data };
@@ -34,17 +35,15 @@ pub(crate) fn answer(error: &CallError, advice: &Advice) -> Answer {
 
 /// Returns the refusal of a round whose call is lost; whether the server has run it is unknown.
 pub(crate) fn lost_round(code: i64, message: &str) -> Answer {
-    let data = Facts {
-        kind: name(Kind::Interrupted).0,
-        status: None,
-        may_have_run: true,
-        attempts: 0,
-        handshakes: 0,
-        elapsed_ms: 0,
-        retry_after_ms: None,
-        said: None,
-    };
+    let data = Facts { may_have_run: true, ..Facts::of(name(Kind::Interrupted).0) };
     Answer::Error(Json::of(&Fault { code, message, data }).expect("made of texts and numbers"))
+}
+
+/// Returns the refusal of a call that was not sent, because somebody must log in first by this command.
+pub(crate) fn login_needed(message: &str, command: &str) -> Answer {
+    let data = Facts { command: Some(command), ..Facts::of("loginNeeded") };
+    let fault = Fault { code: code::SERVER_ERROR, message, data };
+    Answer::Error(Json::of(&fault).expect("made of texts and numbers"))
 }
 
 /// Says why the upstream cannot be connected to, for people: safe for a terminal, and short.
@@ -113,6 +112,26 @@ struct Facts<'a> {
     /// The server's own words in its refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<&'a str>,
+    /// The command that logs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'a str>,
+}
+
+impl Facts<'_> {
+    /// The facts of a call that was not sent.
+    const fn of(kind: &'static str) -> Self {
+        Self {
+            kind,
+            status: None,
+            may_have_run: false,
+            attempts: 0,
+            handshakes: 0,
+            elapsed_ms: 0,
+            retry_after_ms: None,
+            said: None,
+            command: None,
+        }
+    }
 }
 
 const fn name(kind: Kind) -> (&'static str, Option<u16>) {

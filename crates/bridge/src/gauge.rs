@@ -50,6 +50,7 @@ pub(crate) struct Own {
     pub(crate) recoveries: u64,
     pub(crate) lost: Duration,
     pub(crate) dropped_notifications: u64,
+    pub(crate) login: Option<NeededLogin>,
     pub(crate) in_flight: Vec<InFlight>,
     pub(crate) in_flight_count: usize,
 }
@@ -77,6 +78,8 @@ pub struct Snapshot {
     pub up_since_ms: u64,
     /// The last failure, whether it is over or not.
     pub last_error: Option<LastError>,
+    /// The login that is needed before any call can be made.
+    pub login: Option<NeededLogin>,
     /// When the next attempt begins after a failure.
     pub next_attempt_ms: Option<u64>,
     /// Whether new calls go out.
@@ -103,6 +106,8 @@ pub enum State {
     /// There was no session yet.
     #[default]
     Connecting,
+    /// Somebody must log in.
+    LoginNeeded,
     /// Calls go through.
     Ready,
     /// Something went wrong, and the client is recovering.
@@ -127,6 +132,16 @@ pub enum Breaker {
     /// A state that only a bridge of another version has.
     #[serde(other)]
     Unknown,
+}
+
+/// A login that is needed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NeededLogin {
+    /// Why.
+    pub reason: String,
+    /// The command that logs in.
+    pub command: String,
 }
 
 /// A failure, and when it happened.
@@ -179,10 +194,12 @@ fn snapshot(own: Own, link: &Status) -> Snapshot {
         && !own.is_in_trouble;
     Snapshot {
         state: match (is_well, own.had_session) {
+            _ if own.login.is_some() => State::LoginNeeded,
             (true, _) => State::Ready,
             (false, true) => State::Recovering,
             (false, false) => State::Connecting,
         },
+        login: own.login,
         host: own.host,
         server: own.server,
         era: match link.era {

@@ -85,6 +85,11 @@ impl Offers {
         }
     }
 
+    /// Whether the host can show a page to its person.
+    pub(crate) const fn urls(self) -> bool {
+        self.urls
+    }
+
     /// Whether the host can answer this question.
     pub(crate) fn allow(self, method: &str, params: Option<&Json>) -> bool {
         let mode = || params.and_then(|params| params.member("mode"));

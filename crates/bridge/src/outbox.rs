@@ -9,9 +9,10 @@ use std::time::Duration;
 use bytes::{Buf, BufMut, BytesMut};
 use ridethrough_core::message::notification;
 use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::secrets::Secrets;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
+
+use crate::masker::Masker;
 
 /// Messages on their way to the host.
 pub(crate) struct Outbox<W> {
@@ -19,12 +20,12 @@ pub(crate) struct Outbox<W> {
     unwritten: BytesMut,
     is_flushed: bool,
     /// The secrets that errors and logs must not contain.
-    secrets: Secrets,
+    masker: Masker,
 }
 
 impl<W: AsyncWrite + Unpin> Outbox<W> {
-    pub(crate) fn new(sink: W, secrets: Secrets) -> Self {
-        Self { sink, unwritten: BytesMut::new(), is_flushed: true, secrets }
+    pub(crate) fn new(sink: W, masker: Masker) -> Self {
+        Self { sink, unwritten: BytesMut::new(), is_flushed: true, masker }
     }
 
     /// Puts the answer to a request of the host, under its id; `None` if that could not be read.
@@ -33,7 +34,9 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
     /// An error is read by people and models, so secrets in it are masked.
     pub(crate) fn answer(&mut self, id: Option<&Json>, answer: &Answer) {
         let (key, masked, json) = match answer {
-            Answer::Error(json) => ("error", self.secrets.masked_json(json.as_str()), json),
+            Answer::Error(json) => {
+                ("error", self.masker.secrets().masked_json(json.as_str()), json)
+            }
             Answer::Result(json) => ("result", None, json),
         };
         let json = masked.as_deref().unwrap_or(json.as_str());
@@ -45,7 +48,7 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
     pub(crate) fn notification(&mut self, method: &str, params: Option<&Json>) {
         let mut params = behind(params);
         if method == notification::LOG
-            && let Some(masked) = self.secrets.masked_json(&params)
+            && let Some(masked) = self.masker.secrets().masked_json(&params)
         {
             params = masked;
         }
@@ -54,10 +57,19 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
 
     /// Puts a request of the upstream, under a number of the bridge.
     pub(crate) fn request(&mut self, number: u64, method: &str, params: Option<&Json>) {
-        let (number, method) = (number.to_string(), quoted(method));
+        self.put_request(&number.to_string(), method, params);
+    }
+
+    /// Puts a request of the bridge's own, under a text, so that it is never taken for one of the upstream.
+    pub(crate) fn own_request(&mut self, id: &str, method: &str, params: &Json) {
+        self.put_request(&quoted(id), method, Some(params));
+    }
+
+    fn put_request(&mut self, id: &str, method: &str, params: Option<&Json>) {
+        let method = quoted(method);
         self.put(&[
             "{\"jsonrpc\":\"2.0\",\"id\":",
-            &number,
+            id,
             ",\"method\":",
             &method,
             &behind(params),
@@ -147,7 +159,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_message_is_one_line_whatever_its_layout() {
-        let mut outbox = Outbox::new(Vec::new(), Secrets::default());
+        let mut outbox = Outbox::new(Vec::new(), Masker::default());
         let result = Json::new("{\n  \"text\": \"a\\nb\",\r\n  \"n\": 1.10\n}").unwrap();
         let id = Json::new("\"x\"").unwrap();
 
@@ -163,7 +175,7 @@ mod tests {
 
     #[tokio::test]
     async fn messages_have_the_members_that_they_should() {
-        let mut outbox = Outbox::new(Vec::new(), Secrets::default());
+        let mut outbox = Outbox::new(Vec::new(), Masker::default());
         let params = Json::new("[1]").unwrap();
 
         outbox.notification("a\"b", Some(&params));

@@ -7,6 +7,7 @@
 mod ending;
 mod greet;
 mod listening;
+mod log_in;
 mod look;
 mod modern;
 mod pass;
@@ -22,7 +23,6 @@ use ridethrough::event::{Delivered, Events, Inbox, Seen};
 use ridethrough::{Client, Era, Error};
 use ridethrough_core::QuestionId;
 use ridethrough_core::message::Message;
-use ridethrough_core::secrets::Secrets;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::coop::consume_budget;
@@ -35,7 +35,9 @@ use crate::gauge::Ask;
 use crate::hidden::Hidden;
 use crate::lines::{Line, Lines};
 use crate::lists::{Fetched, Kind, Lists};
+use crate::login::{LoginDesk, LoginNews};
 use crate::manner::Manner;
+use crate::masker::Masker;
 use crate::news::{Detail, News};
 use crate::notices::Notices;
 use crate::outbox::Outbox;
@@ -61,6 +63,10 @@ pub(crate) struct Router<W> {
     /// The era of the host, once it has sent a message.
     host_era: Option<Era>,
     has_initialized: bool,
+    /// Whether the host may be sent requests: it has said that it is ready.
+    is_ready: bool,
+    /// Whether a host with a session can show a page to its person.
+    can_show_pages: bool,
     modern: Modern,
     /// The upstream's questions that were sent to the host and have no answer.
     questions: BTreeSet<QuestionId>,
@@ -69,6 +75,11 @@ pub(crate) struct Router<W> {
     greeted: Greeted,
     /// What people were last told about an upstream that cannot be connected to.
     refused: Option<String>,
+
+    /// The login that the upstream may want, if there is an account.
+    login: Option<LoginDesk>,
+    /// Lists that were refused to the host because a login was needed.
+    refused_lists: BTreeSet<Kind>,
 
     lists: Lists,
     /// The lists that the host has asked for, answered or not.
@@ -108,6 +119,7 @@ pub(crate) struct Settings {
     pub(crate) catalogue: Option<Catalogue>,
     pub(crate) voice: Voice,
     pub(crate) advice: Advice,
+    pub(crate) login: Option<LoginDesk>,
     asks: mpsc::UnboundedReceiver<Ask>,
 }
 
@@ -116,7 +128,7 @@ impl Settings {
     pub(crate) fn new(client: Client, asks: mpsc::UnboundedReceiver<Ask>) -> Self {
         let (hidden, manner) = (Hidden::default(), Manner::default());
         let (voice, advice) = (Voice::default(), Advice::default());
-        Self { client, hidden, manner, catalogue: None, voice, advice, asks }
+        Self { client, hidden, manner, catalogue: None, voice, advice, login: None, asks }
     }
 }
 
@@ -131,7 +143,7 @@ pub(crate) struct Voice {
     pub(crate) tell: Option<Tell>,
     pub(crate) detail: Detail,
     /// The secrets that are masked in it.
-    pub(crate) secrets: Secrets,
+    pub(crate) masker: Masker,
 }
 
 /// The input that the loop woke up for.
@@ -144,6 +156,7 @@ enum Woken {
     GreetingDue,
     HeldDue,
     Line(Option<Line>),
+    Login(LoginNews),
     Noticed,
     OwnAnswer(OwnAnswer),
     Reached(Result<(), Error>),
@@ -155,14 +168,15 @@ enum Woken {
 
 impl<W: AsyncWrite + Unpin> Router<W> {
     pub(crate) fn new(settings: Settings, writer: W) -> Self {
-        let Settings { client, hidden, manner, catalogue, mut voice, advice, asks } = settings;
+        let Settings { client, hidden, manner, catalogue, mut voice, advice, login, asks } =
+            settings;
         if let Some(why) = catalogue.as_ref().and_then(Catalogue::fault) {
             voice.say(Some(&format!("the catalogue is ignored: {why}")));
         }
         Self {
             inbox: client.inbox(),
             events: client.events(),
-            outbox: Outbox::new(writer, voice.secrets.clone()),
+            outbox: Outbox::new(writer, voice.masker.clone()),
             calls: Calls::default(),
             notices: Notices::default(),
             held: VecDeque::new(),
@@ -171,6 +185,10 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             host: None,
             host_era: None,
             has_initialized: false,
+            is_ready: false,
+            can_show_pages: false,
+            login,
+            refused_lists: BTreeSet::new(),
             modern: Modern::default(),
             questions: BTreeSet::new(),
             greeting: None,
@@ -241,6 +259,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Some(answer) = self.modern.own_requests.next() => Woken::OwnAnswer(answer),
             line = lines.next(), if is_listening => Woken::Line(line),
             reached = self.upstream.next() => Woken::Reached(reached),
+            news = login_news(&mut self.login), if is_open => Woken::Login(news),
             checked = over(&mut self.checking) => Woken::Checked(checked),
             Some(seen) = self.events.next() => Woken::Seen(seen),
             Some(ask) = self.asks.recv() => Woken::Asked(ask),
@@ -258,7 +277,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     /// Looks at one of the other sources first, each in turn, so that a source that always has input does not
     /// delay the others.
     fn look_around<R: AsyncRead + Unpin>(&mut self, lines: &mut Lines<R>) -> Option<Woken> {
-        match self.in_a_row / CROWD % 10 {
+        match self.in_a_row / CROWD % 11 {
             0 => self.outbox.drive().now_or_never().map(Woken::Written),
             1 => self.asks.try_recv().ok().map(Woken::Asked),
             2 => self.notices.next().now_or_never().flatten().map(|()| Woken::Noticed),
@@ -274,7 +293,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 is_due.then_some(Woken::RoundsDue)
             }
             _ if self.outbox.is_full() => None,
-            8 => self.calls.next().now_or_never().flatten().map(Woken::Finished),
+            8 => login_news(&mut self.login).now_or_never().map(Woken::Login),
+            9 => self.calls.next().now_or_never().flatten().map(Woken::Finished),
             _ if !self.held.is_empty() => None,
             _ => lines.next().now_or_never().map(Woken::Line),
         }
@@ -290,6 +310,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Woken::GreetingDue => self.greet_without_upstream(),
             Woken::HeldDue | Woken::Noticed => self.take_held(),
             Woken::Line(Some(line)) => self.take_line(line),
+            Woken::Login(news) => self.login_news(news),
             // `serve` handles these two before.
             Woken::Line(None) | Woken::Written(_) => {}
             Woken::OwnAnswer(answer) => self.own_request_is_answered(answer),
@@ -309,7 +330,7 @@ impl Voice {
     /// Shows people a line, if there is one and a function to show it.
     fn say(&mut self, line: Option<&str>) {
         if let (Some(tell), Some(line)) = (&mut self.tell, line) {
-            tell(&self.secrets.masked(line));
+            tell(&self.masker.secrets().masked(line));
         }
     }
 }
@@ -322,6 +343,13 @@ async fn over<T>(future: &mut Option<BoxFuture<'static, T>>) -> T {
             *future = None;
             done
         }
+        None => std::future::pending().await,
+    }
+}
+
+async fn login_news(login: &mut Option<LoginDesk>) -> LoginNews {
+    match login {
+        Some(login) => login.next().await,
         None => std::future::pending().await,
     }
 }

@@ -30,6 +30,21 @@ impl Upstream {
         }
     }
 
+    /// Stops the attempts to connect until [`reach`](Self::reach), or for this time.
+    pub(crate) fn pause(&mut self, time: Option<Duration>) {
+        self.reaching = None;
+        if let Some(time) = time {
+            self.connect_after(time);
+        }
+    }
+
+    /// Connects at once, if it is not connected, however long the pause would be.
+    pub(crate) fn reach_now(&mut self) {
+        self.reaching = None;
+        self.failures = 0;
+        self.reach();
+    }
+
     /// What the upstream said of itself, once it was reached.
     pub(crate) const fn server(&self) -> Option<&Server> {
         self.server.as_ref()

@@ -158,6 +158,9 @@ pub enum LoginReason {
     /// The refresh token ended.
     #[error("the login has ended: {0}")]
     GrantDead(String),
+    /// The MCP server names another issuer than the one of the login.
+    #[error("the server sends its people to another issuer")]
+    IssuerMoved,
     /// The server wants more scope; ask for all of these.
     #[error("the server wants more scope: {}", .0.to_text().unwrap_or_default())]
     MoreScope(ScopeSet),
@@ -170,6 +173,13 @@ pub enum LoginReason {
     /// The refresh was refused again and again; the refresh token is kept.
     #[error("the authorization server refuses to renew the login: {0}")]
     RefreshRefused(String),
+}
+
+impl LoginReason {
+    /// Whether this may be a fault of the server that passes: the token is there, and was refused.
+    pub const fn may_pass(&self) -> bool {
+        matches!(self, Self::FreshTokenRefused | Self::IssuerMoved)
+    }
 }
 
 /// Whether the granted scope is repeated in a refresh.
@@ -269,6 +279,11 @@ impl Grant {
         self.refused = Refusals::default();
         self.requested = requested;
         Effect::StoreAndUse(tokens)
+    }
+
+    /// Whether something is under way.
+    pub const fn is_busy(&self) -> bool {
+        !matches!(self.work, Work::Idle)
     }
 
     /// The server refused an operation, such as `tools/call add`, for its scope.

@@ -16,6 +16,8 @@ use ridethrough_oauth_core::{Secret, Timestamp};
 use crate::context::Context;
 use crate::error::{LoginFailure, SettingsError, with_causes};
 use crate::login::LoginOutlook;
+use crate::login_watch::LoginWatch;
+use crate::person::Person;
 use crate::settings::OAuth;
 use crate::store::StoreError;
 use crate::token_source::TokenSource;
@@ -74,6 +76,50 @@ impl Account {
     /// this first: a refresh token that was sent is worth nothing any more, and its successor must be stored.
     pub async fn work_ended(&self) {
         self.tokens.work_ended().await;
+    }
+
+    /// Logs in by this person because a call needs it, whoever is set as the account's own. Dropping the
+    /// future ends the login.
+    ///
+    /// One login runs at a time. An authorization server that has moved its endpoints is not trusted, as it
+    /// is in [`log_in`](Self::log_in); and none is begun within a minute of one that the person did not
+    /// finish, or that brought a token which the server refuses.
+    pub async fn log_in_by(&self, person: &dyn Person) -> Result<Status, LoginFailure> {
+        let record = self.tokens.log_in_by(person).await?;
+        Ok(Status::of(Some(&record), self.tokens.context().now()))
+    }
+
+    /// Follows whether somebody must log in, here or in another process.
+    ///
+    /// A program in the background has no [`Person`]: its calls end with an error, and this says when they
+    /// are worth another try.
+    ///
+    /// ```
+    /// # async fn example(account: ridethrough_oauth::Account) {
+    /// use ridethrough_oauth::LoginState;
+    ///
+    /// let mut watch = account.watch();
+    /// while let LoginState::Needed(why) = watch.state() {
+    ///     eprintln!("log in: {why}");
+    ///     watch.changed().await;
+    /// }
+    /// # }
+    /// ```
+    pub fn watch(&self) -> LoginWatch {
+        LoginWatch::new(self.tokens.clone())
+    }
+
+    /// The access tokens that were given out last, so that whoever passes on words of a server can mask them.
+    pub fn tokens_in_use(&self) -> Vec<Secret> {
+        self.tokens.tokens_in_use()
+    }
+
+    /// Takes it that the server accepts the token in force, though a call found that somebody must log in.
+    ///
+    /// Servers have faults that look like refusals. Without this word, the token would not be renewed when it
+    /// ends.
+    pub fn token_accepted(&self) {
+        self.tokens.token_accepted();
     }
 
     /// How the account stands, from what is stored: nobody is asked.

@@ -128,6 +128,9 @@ pub enum LoginFailure {
     /// No tokens were granted.
     #[error("no tokens were granted")]
     Token(#[from] TokenError),
+    /// The last login was a moment ago, and did not help.
+    #[error("no login is begun: {0}")]
+    TooSoon(String),
 }
 
 impl LoginFailure {

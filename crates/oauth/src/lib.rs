@@ -31,6 +31,7 @@ mod identity_provider;
 mod key;
 mod listener;
 mod login;
+mod login_watch;
 pub mod person;
 mod platform;
 mod settings;
@@ -44,6 +45,7 @@ pub use key::{ClientKey, KeyError, SigningKey};
 #[doc(hidden)]
 pub use listener::rehearse_callback;
 pub use login::{ClientOutlook, LoginOutlook};
+pub use login_watch::{LoginState, LoginWatch};
 pub use settings::{OAuth, RedirectTo};
 
 pub use ridethrough_oauth_core::discovery::ResourceParameter;

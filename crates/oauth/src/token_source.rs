@@ -17,6 +17,7 @@ mod at_work;
 mod memory;
 mod others;
 mod outlook;
+mod store_look;
 mod work;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,6 +36,7 @@ use crate::context::Context;
 use crate::dpop::{BoundToken, DpopKey};
 use crate::error::{LoginFailure, with_causes};
 use crate::login::{BegunBy, Login};
+use crate::person::Person;
 
 use at_work::AtWork;
 use memory::Memory;
@@ -48,6 +50,8 @@ pub(crate) struct TokenSource {
     ended: watch::Sender<u64>,
     /// Work that goes on although nobody waits for it.
     at_work: AtWork,
+    /// Why somebody must log in before any call can be made, if that is so.
+    needed: watch::Sender<Option<LoginReason>>,
     /// One login at a time; holds how the last one ended.
     login: tokio::sync::Mutex<Option<LastLogin>>,
 }
@@ -73,6 +77,7 @@ impl TokenSource {
             memory: Mutex::new(Memory::default()),
             ended: watch::Sender::new(0),
             at_work: AtWork::default(),
+            needed: watch::Sender::new(None),
             login: tokio::sync::Mutex::new(None),
         })
     }
@@ -90,7 +95,48 @@ impl TokenSource {
             let challenges = self.context.fetch.challenges().await;
             self.memory().challenges = challenges;
         }
-        self.run_login(&mut last, None, BegunBy::Person).await
+        let person = self.context.oauth.person.as_deref();
+        self.run_login(&mut last, None, BegunBy::Person, person).await
+    }
+
+    /// Logs in by this person because calls need it.
+    pub(crate) async fn log_in_by(
+        self: &Arc<Self>,
+        person: &dyn Person,
+    ) -> Result<GrantRecord, LoginFailure> {
+        let mut last = self.login.lock().await;
+        let reason = self.needed.borrow().clone();
+        let forbids = |reason| last.as_ref()?.forbids(reason, self.context.now());
+        if let Some(why) = reason.as_ref().and_then(forbids) {
+            return Err(LoginFailure::TooSoon(why));
+        }
+        self.run_login(&mut last, None, BegunBy::Call, Some(person)).await
+    }
+
+    /// Follows why somebody must log in.
+    pub(crate) fn needed(&self) -> watch::Receiver<Option<LoginReason>> {
+        self.needed.subscribe()
+    }
+
+    /// The server has accepted a token although somebody must log in: it had a fault.
+    pub(crate) fn token_accepted(&self) {
+        if self.needed.borrow().as_ref().is_some_and(LoginReason::may_pass) {
+            self.memory().grant().token_accepted();
+            self.set_needed(None);
+        }
+    }
+
+    /// The tokens that were given out last.
+    pub(crate) fn tokens_in_use(&self) -> Vec<Secret> {
+        self.memory().handed_out().cloned().collect()
+    }
+
+    fn set_needed(&self, reason: Option<LoginReason>) {
+        self.needed.send_if_modified(|needed| {
+            let is_changed = *needed != reason;
+            *needed = reason;
+            is_changed
+        });
     }
 
     /// Waits until no refresh is under way.
@@ -192,10 +238,11 @@ impl TokenSource {
         last: &mut Option<LastLogin>,
         wanted: WantedLogin,
     ) -> Result<Option<Token>, NoCredentials> {
+        let person = self.context.oauth.person.as_deref();
         let scopes = wanted.scopes.clone();
         let record = tokio::select! {
             biased;
-            record = self.run_login(last, scopes, BegunBy::Call) => record,
+            record = self.run_login(last, scopes, BegunBy::Call, person) => record,
             // Whoever logged in there has no reason to do so here as well.
             record = self.wait_for_other_login(&wanted) => Ok(record),
         };
@@ -221,19 +268,25 @@ impl TokenSource {
         last: &mut Option<LastLogin>,
         scopes: Option<ScopeSet>,
         begun_by: BegunBy,
+        person: Option<&dyn Person>,
     ) -> Result<GrantRecord, LoginFailure> {
         let (challenges, recorded) = self.memory().for_login();
         let login = Login { context: self.context.clone(), challenges, scopes, recorded, begun_by };
-        let done = login.run(self.context.oauth.person.as_deref()).await;
+        let done = login.run(person).await;
         *last = LastLogin::of(&done, self.context.now());
         let record = done?;
         tracing::info!(issuer = record.endpoints.issuer(), "logged in");
         self.memory().logged_in(record.clone());
+        self.set_needed(None);
         self.tell_ended();
         Ok(record)
     }
 
     fn login_needed(&self, reason: &LoginReason) -> NoCredentials {
+        // Of a token with too little scope every other call can be made.
+        if !matches!(reason, LoginReason::MoreScope(_)) {
+            self.set_needed(Some(reason.clone()));
+        }
         let is_news = self.memory().is_news(reason);
         if let Some(tell) = self.context.oauth.on_login_needed.as_ref().filter(|_| is_news) {
             tell(reason);
@@ -256,9 +309,10 @@ impl TokenSource {
     fn hand_out(&self, token: &Secret) -> Result<Token, NoCredentials> {
         let key = {
             let mut memory = self.memory();
-            memory.handed = Some(token.clone());
+            memory.hand_out(token);
             memory.key_of(token)
         };
+        self.set_needed(None);
         let made = match key {
             None => Token::bearer(token.expose()),
             Some(stored) => {

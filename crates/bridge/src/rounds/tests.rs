@@ -149,7 +149,7 @@ fn id() -> Id {
 
 fn finished(number: u64, id: Option<Id>) -> Finished {
     let end = End::StandIn(Json::empty_object());
-    Finished { number, id, method: "tools/call".into(), page: None, offers: None, end }
+    Finished { number, id, method: "tools/call".into(), page: None, params: None, asker: None, end }
 }
 
 fn asked(due: Vec<Due>) -> Value {

@@ -11,7 +11,6 @@
 //!           upstream is there: lists that differ from what the host was shown are announced
 //! ```
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ridethrough::{Era, Error};
@@ -101,6 +100,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             self.client.set_identity(identity);
         }
         self.host = greeting::host(params);
+        self.can_show_pages = params
+            .and_then(|params| params.member("capabilities"))
+            .is_some_and(|capabilities| modern::Offers::of(&capabilities).urls());
         self.await_greeting(id, Form::Initialize(greeting::revision(params)));
     }
 
@@ -126,17 +128,24 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         if self.greeting.is_some() {
             return self.greet_from_upstream();
         }
+        let mut news = std::mem::take(&mut self.refused_lists);
         if self.greeted == Greeted::Minimally {
             let is_news = |kind: &Kind| !self.asked.contains(kind) && server.can(kind.capability());
-            let news: BTreeSet<_> =
-                Kind::ALL.into_iter().filter(is_news).map(Kind::changed).collect();
-            news.into_iter().for_each(|method| self.announce(method, None));
+            news.extend(Kind::ALL.into_iter().filter(is_news));
         }
+        self.announce_lists(news);
         self.check_lists();
     }
 
     pub(super) fn upstream_failed(&mut self, error: &Error) {
-        let report = fault::report(error, &self.advice, &self.voice.secrets);
+        if error.kind() == Some(Ending::Unauthorized) && self.is_login_needed() {
+            // Told once, by `login_changed`. The host is greeted whatever the upstream wants: most hosts
+            // drop a server that does not answer `initialize`, and do not ask it again.
+            self.login_changed();
+            self.leave_upstream_alone();
+            return self.greet_without_upstream();
+        }
+        let report = fault::report(error, &self.advice, &self.voice.masker.secrets());
         if self.refused.as_ref() != Some(&report) {
             self.voice.say(Some(&report));
             self.refused = Some(report);
@@ -146,7 +155,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             return self.greet_without_upstream();
         }
         if let Some(Greeting { id, .. }) = self.greeting.take() {
-            let refusal = greeting::refusal(error, &self.advice, &self.voice.secrets);
+            let refusal = greeting::refusal(error, &self.advice, &self.voice.masker.secrets());
             self.outbox.answer(Some(id.json()), &refusal);
         }
     }

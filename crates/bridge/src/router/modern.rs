@@ -190,20 +190,34 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             None => self.begin_modern(id, method, params, sender),
             Some(visited) if modern::were_visited(visited) => {
                 let params = splice::without(&params, &["inputResponses"]);
-                self.begin_modern(id, method, params, sender);
+                self.begin_visited(id, method, params, sender, true);
             }
-            Some(_) => self.outbox.answer(Some(id.json()), &modern::not_visited()),
+            Some(_) => {
+                self.login_declined();
+                self.outbox.answer(Some(id.json()), &modern::not_visited());
+            }
         }
     }
 
     fn begin_modern(&mut self, id: Id, method: &str, params: Json, sender: &Sender) {
+        self.begin_visited(id, method, params, sender, false);
+    }
+
+    fn begin_visited(
+        &mut self,
+        id: Id,
+        method: &str,
+        params: Json,
+        sender: &Sender,
+        has_visited: bool,
+    ) {
         // The host keeps what the upstream allows to be kept, so the client's cache is not used.
         let call = self.client.request(method, params.clone()).fresh().passing_input();
         let (call, track) = call.tracked();
         let offers = Offers::of(&sender.identity.capabilities);
         let token = sender.token.as_ref().map(splice::copied);
         let can_be_asked = modern::can_ask(method);
-        let asker = Some(Asker { can_be_asked, offers, token, track });
+        let asker = Some(Asker { can_be_asked, has_visited, offers, token, track });
         self.begin(call, Asked { id, method: method.into(), params: Some(params), asker });
     }
 

@@ -9,15 +9,18 @@ use ridethrough_core::message::notification;
 use ridethrough_core::message::{Answer, Id, Json, Message};
 use ridethrough_core::{Kind as Ending, Outcome, QuestionId};
 use tokio::io::AsyncWrite;
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use super::ending::outcome;
 use super::greet::WITHIN;
+use super::log_in::Entry;
 use super::{MESSAGE_LIMIT, Router};
 use crate::calls::{Asked, End, Finished};
 use crate::host_messages::{self, HostMessage, INVALID_REQUEST};
 use crate::lines::Line;
 use crate::lists::{Kind, Page};
+use crate::login::{self, Gate, Passed, Wait};
 use crate::modern::{Question, Sender};
 use crate::notices::Room;
 use crate::{fault, greeting};
@@ -88,6 +91,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         match message {
             Message::Notification { method, params } => self.notify(&method, params),
             Message::Request { id, method, params } => self.ask(id, &method, params),
+            Message::Response { id: Some(id), answer } if self.page_answered(&id, &answer) => {}
             Message::Response { id, answer } => {
                 let question = id.and_then(|id| id.number()).map(QuestionId::new);
                 if let Some(question) = question.filter(|it| self.questions.remove(it)) {
@@ -101,7 +105,11 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         if self.host_era.is_none() {
             self.meet(Era::Legacy);
         }
-        if self.goes_upstream(method) {
+        if method == "notifications/initialized" {
+            self.is_ready = true;
+        }
+        // Without a login the upstream takes none, and the next session begins without it.
+        if self.goes_upstream(method) && !self.is_login_needed() {
             self.notices.pass_on(&self.client, method, params.as_ref());
         } else if method == notification::CANCELLED
             && let Some(id) = params.and_then(|params| params.member("requestId"))
@@ -165,6 +173,14 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
         let page = Page::asked(&asked.method, asked.params.as_ref());
         let mut call = self.manner.apply(call, &asked.method, asked.params.as_ref());
+        match self.entry(&asked.method, asked.asker.as_ref()) {
+            Entry::Free => {}
+            Entry::Refused => {
+                let end = self.without_login(page);
+                return self.calls.begin(asked, page, async { end });
+            }
+            Entry::Waits(gate, wait) => return self.begin_waiting(call, asked, (gate, wait)),
+        }
         let was_never_there = self.upstream.server().is_none() && self.greeted.is_provisional();
         let kept = page.filter(|page| page.is_first && was_never_there).map(|page| {
             self.catalogue.as_ref().and_then(|it| it.list(page.kind.method())).cloned()
@@ -183,8 +199,33 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.calls.begin(asked, Some(page), async { End::Upstream(outcome.await) });
     }
 
+    /// Passes a request on to the upstream when somebody has logged in.
+    pub(super) fn begin_waiting(
+        &mut self,
+        call: Call,
+        asked: Asked,
+        (gate, wait): (watch::Receiver<Gate>, Wait),
+    ) {
+        let limit = self.manner.limit.unwrap_or(FOR_EVER);
+        let (mut ending, method) = (self.ending.subscribe(), asked.method.clone());
+        self.calls.begin(asked, None, async move {
+            let passed = tokio::select! {
+                passed = timeout(limit, login::pass(gate, wait)) => passed,
+                _ = ending.wait_for(|is_ending| *is_ending) => {
+                    return End::Upstream(Err(fault::unsent(&method)));
+                }
+            };
+            match passed {
+                Ok(Passed::GoOn) => End::Upstream(outcome(call.answer(), ending).await),
+                Ok(Passed::Page(page)) => End::LoginPage(page),
+                Ok(Passed::LoginNeeded) | Err(_) => End::LoginNeeded,
+            }
+        });
+    }
+
     /// Handles the end of a host's request.
     pub(super) fn finish(&mut self, finished: Finished) {
+        let Some(finished) = self.retried_after_login(finished) else { return };
         let (finished, unanswered) = self.modern.rounds.ended(finished);
         self.refuse_all(unanswered);
         if let Some(finished) = finished {
@@ -194,15 +235,24 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// Answers a request that has ended, under the id that the host waits for.
     pub(super) fn answer(&mut self, finished: Finished) {
-        let Finished { id, method, page, end, offers, .. } = finished;
+        let Finished { id, method, page, end, asker, .. } = finished;
+        let offers = asker.map(|asker| asker.offers);
         let is_stand_in = matches!(end, End::StandIn(_));
         let answer = match (end, page) {
             (End::StandIn(result) | End::Upstream(Ok(Answer::Result(result))), Some(page)) => {
                 Answer::Result(self.show(page, result, is_stand_in))
             }
             (End::StandIn(result), None) => Answer::Result(result),
+            (End::LoginNeeded, page) => {
+                if let Some(page) = page {
+                    // The host has no list yet; it is told when there is one.
+                    self.asked.remove(&page.kind);
+                }
+                self.login_needed()
+            }
+            (End::LoginPage(page), _) => login::page_required(page),
             (End::Upstream(Ok(answer)), _) if self.is_stateless && offers.is_none() => {
-                fault::translated(answer, &self.voice.secrets)
+                fault::translated(answer, &self.voice.masker.secrets())
             }
             (End::Upstream(Ok(answer)), _) => answer,
             (End::Upstream(Err(error)), page) => {
@@ -286,5 +336,7 @@ fn too_large() -> Answer {
 /// How long a host waits for a list of a server that was never reached: hosts begin with the lists of all
 /// their servers, and some show nothing until they have them.
 const FIRST_LIST: Duration = Duration::from_secs(10);
+/// A login has an end of its own.
+const FOR_EVER: Duration = Duration::from_secs(24 * 3600);
 /// The capacity that the empty queue keeps.
 const MOST_KEPT: usize = 64;

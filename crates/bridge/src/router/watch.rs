@@ -62,6 +62,10 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             self.is_check_due = true;
             return;
         }
+        if self.is_login_needed() {
+            // They are checked when somebody has logged in.
+            return;
+        }
         self.check_again = None;
         let kinds = self.lists.kinds();
         if kinds.is_empty() {

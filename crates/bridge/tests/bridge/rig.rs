@@ -234,7 +234,7 @@ pub(crate) fn methods(messages: &[Value]) -> Vec<&str> {
 }
 
 /// Dials the server's own pipes.
-struct Pipes(Server);
+pub(crate) struct Pipes(pub(crate) Server);
 
 impl Dial for Pipes {
     fn dial<'a>(&'a self, _: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {

@@ -96,10 +96,6 @@ impl Grant {
         if self.is_busy() { Effect::Wait } else { act(self) }
     }
 
-    const fn is_busy(&self) -> bool {
-        !matches!(self.work, Work::Idle)
-    }
-
     const fn next_id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{
     AccessRefusal, Effect, Grant, Held, LoginReason, RefreshOutcome, RepeatScope, Then, Work,
 };
+use crate::scope::ScopeSet;
 use crate::secret::Secret;
 use crate::timestamp::Timestamp;
 use crate::token_answer::TokenError;
@@ -80,6 +81,23 @@ impl Grant {
             Then::Login(why) => Effect::LoginNeeded(why),
             Then::Refresh => self.wait_and_decide(now, None),
         })
+    }
+
+    /// The store holds other tokens than it did: another process has renewed them, or a person has logged in
+    /// there. Returns whether they are taken: not while something is under way, which reads the store itself.
+    pub fn adopt_stored(&mut self, stored: Tokens, requested: ScopeSet) -> bool {
+        let is_adopted = !self.is_busy() && self.adopt(stored);
+        if is_adopted {
+            self.requested = requested;
+        }
+        is_adopted
+    }
+
+    /// The server accepts the access token that it refused: its refusals were a fault that has passed.
+    pub fn token_accepted(&mut self) {
+        let Some(held) = &mut self.held else { return };
+        held.is_refused = false;
+        held.stopped.take_if(|why| *why == LoginReason::FreshTokenRefused);
     }
 
     /// What became of a refresh. `None` if it is not under way any more.

@@ -232,6 +232,55 @@ fn a_token_that_is_refused_right_after_it_was_issued_stops_everything() {
     assert_eq!(login, Effect::LoginNeeded(LoginReason::FreshTokenRefused));
 }
 
+/// A server whose faults look like refusals must not cost anybody a login.
+#[test]
+fn a_token_that_is_accepted_again_is_renewed_at_its_end() {
+    let mut grant = grant(tokens(1, 3600));
+    let store = refuse(&mut grant, 1, "a1");
+    grant.handle_store(at(1), id(&store), None);
+
+    grant.token_accepted();
+
+    assert_eq!(grant.want_token(at(2)), use_token(1));
+    assert_eq!(sent(&begin_refresh(&mut grant, at(3700))), "r1");
+}
+
+#[test]
+fn a_dead_refresh_token_stays_dead_though_its_access_token_is_accepted() {
+    let mut grant = grant(tokens(1, 3600));
+    let refresh = begin_refresh(&mut grant, at(3550));
+    grant.handle_refresh(at(3550), id(&refresh), Answered(Err(dead())));
+
+    grant.token_accepted();
+
+    let phase = grant.phase(at(3700));
+    assert_eq!(phase, Phase::LoginNeeded(LoginReason::GrantDead("gone".into())));
+}
+
+#[test]
+fn tokens_that_another_process_stored_are_adopted_unasked() {
+    let scopes: ScopeSet = ["admin"].into_iter().collect();
+    let mut grant = grant(tokens(1, 3600));
+
+    assert!(!grant.adopt_stored(tokens(1, 3600), scopes.clone()), "nobody has changed them");
+    assert!(grant.adopt_stored(tokens(3, 3600), scopes));
+
+    assert_eq!(grant.want_token(at(21)), use_token(3));
+}
+
+#[test]
+fn nothing_is_adopted_while_a_refresh_is_out() {
+    let mut grant = grant(tokens(1, 3600));
+    let refresh = begin_refresh(&mut grant, at(4000));
+    let newer = Tokens { received_at: at(4001), ..tokens(2, 8000) };
+
+    assert!(!grant.adopt_stored(newer, ScopeSet::default()));
+
+    let new = Tokens { received_at: at(4002), ..tokens(3, 8000) };
+    let done = grant.handle_refresh(at(4002), id(&refresh), Answered(Ok(new.clone())));
+    assert_eq!(done, Some(Effect::StoreAndUse(new)));
+}
+
 #[test]
 fn a_server_that_refuses_each_token_after_a_while_is_not_fed_for_ever() {
     let mut grant = grant(tokens(1, 3600));

@@ -8,12 +8,12 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use ridethrough::credentials::{Challenge, NoCredentials, Refused, Token};
 use ridethrough_oauth_core::Secret;
 use ridethrough_oauth_core::challenge::{Challenges, Demand};
-use ridethrough_oauth_core::grant::{AccessRefusal, Effect};
+use ridethrough_oauth_core::grant::{AccessRefusal, Effect, LoginReason};
 use ridethrough_oauth_core::scope::ScopeSet;
 use tokio::time::timeout;
 
 use super::others::WantedLogin;
-use super::{LoginRule, TokenSource, none};
+use super::{LoginRule, TokenSource};
 
 impl TokenSource {
     /// What the store has, if it can be used; a server that wants no login is not asked for one.
@@ -91,13 +91,17 @@ impl TokenSource {
     }
 
     async fn newer_token(self: &Arc<Self>) -> Option<Token> {
-        let handed = self.memory().handed.clone()?;
+        let handed = self.memory().handed.clone();
+        if handed.is_none() && self.memory().grant().tokens().is_none() {
+            return None;
+        }
         let now = self.context.now();
         let is_due = self.memory().is_due(now);
         if self.context.is_unattended() && is_due {
             // A failure is told to the call that needs the token.
             let mut last = self.login.lock().await;
-            let _ = self.run_login(&mut last, None, super::BegunBy::Call).await;
+            let person = self.context.oauth.person.as_deref();
+            let _ = self.run_login(&mut last, None, super::BegunBy::Call, person).await;
         }
         let token = match self.want_token() {
             Effect::UseToken(token) => token,
@@ -107,7 +111,7 @@ impl TokenSource {
             },
             _ => return None,
         };
-        if token == handed { None } else { self.hand_out(&token).ok() }
+        if Some(&token) == handed.as_ref() { None } else { self.hand_out(&token).ok() }
     }
 
     /// A live token other than the one that was given out, which somebody else has just brought.
@@ -152,7 +156,7 @@ impl TokenSource {
             return self.hand_out_of(&record);
         }
         if self.context.oauth.person.is_none() {
-            return Err(none("the server sends its people to another issuer; log in again"));
+            return Err(self.login_needed(&LoginReason::IssuerMoved));
         }
         let mut last = self.login.lock().await;
         self.log_in_for_call(&mut last, wanted).await

@@ -18,8 +18,9 @@ pub(super) struct Memory {
     pub(super) is_loaded: bool,
     /// Whether the tokens of the grant are still to be written.
     pub(super) is_unsaved: bool,
-    /// The token that was given out last.
+    /// The token that was given out last, and the one before.
     pub(super) handed: Option<Secret>,
+    handed_before: Option<Secret>,
     /// What the MCP server asked for last.
     pub(super) challenges: Challenges,
     /// The work that is under way.
@@ -35,6 +36,14 @@ pub(super) enum UnderWay {
     Store(u64),
 }
 
+/// What another process did to the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StoreChange {
+    LoggedIn,
+    LoggedOut,
+    Nothing,
+}
+
 impl Default for Memory {
     fn default() -> Self {
         Self {
@@ -44,6 +53,7 @@ impl Default for Memory {
             is_loaded: false,
             is_unsaved: false,
             handed: None,
+            handed_before: None,
             challenges: Challenges::default(),
             under_way: None,
             told: None,
@@ -67,6 +77,18 @@ impl Memory {
         let tokens = self.grant.tokens().filter(|it| it.access == *token)?;
         let is_bound = tokens.token_type == TokenType::Dpop;
         self.record.as_ref().filter(|_| is_bound)?.dpop_key.clone()
+    }
+
+    /// A token is given out.
+    pub(super) fn hand_out(&mut self, token: &Secret) {
+        if self.handed.as_ref() != Some(token) {
+            self.handed_before = self.handed.replace(token.clone());
+        }
+    }
+
+    /// The tokens that were given out last: requests with the one before may be under way.
+    pub(super) fn handed_out(&self) -> impl Iterator<Item = &Secret> {
+        self.handed.iter().chain(&self.handed_before)
     }
 
     /// When the access token is to be renewed.
@@ -106,14 +128,11 @@ impl Memory {
         id: u64,
         stored: Option<GrantRecord>,
     ) -> Option<Effect> {
-        let tokens = stored.as_ref().and_then(good_tokens);
-        if holds_tokens(self.stored.as_ref()) && !holds_tokens(stored.as_ref()) && !self.is_unsaved
-        {
-            // Somebody has logged out, or taken the login to another machine: what we hold is not ours to
-            // renew any more.
-            self.forget();
+        if self.is_logged_out(stored.as_ref()) {
+            self.logged_out(stored);
             return Some(Effect::LoginNeeded(LoginReason::NoGrant));
         }
+        let tokens = stored.as_ref().and_then(good_tokens);
         if let Some(ended) = stored.as_ref().and_then(ended_refresh_token) {
             let words = "another process was told so by the authorization server".to_owned();
             self.grant.refresh_token_ended(ended, LoginReason::GrantDead(words));
@@ -128,6 +147,40 @@ impl Memory {
             self.is_unsaved = false;
         }
         effect
+    }
+
+    /// Takes over what another process has stored.
+    pub(super) fn take_over(&mut self, stored: Option<GrantRecord>) -> StoreChange {
+        // Whoever works reads the store itself.
+        if !self.is_loaded || self.grant.is_busy() || stored == self.stored {
+            return StoreChange::Nothing;
+        }
+        if self.is_logged_out(stored.as_ref()) {
+            self.logged_out(stored);
+            return StoreChange::LoggedOut;
+        }
+        let Some(record) = stored else { return StoreChange::Nothing };
+        let Some(tokens) = good_tokens(&record) else { return StoreChange::Nothing };
+        if !self.grant.adopt_stored(tokens, record.requested.clone()) {
+            return StoreChange::Nothing;
+        }
+        self.stored = Some(record.clone());
+        self.record = Some(record);
+        self.is_unsaved = false;
+        StoreChange::LoggedIn
+    }
+
+    /// Whether the tokens that were stored are gone: another process has logged out.
+    fn is_logged_out(&self, stored: Option<&GrantRecord>) -> bool {
+        let has_tokens = |record: &GrantRecord| record.tokens.is_some();
+        let had_tokens = self.stored.as_ref().is_some_and(has_tokens);
+        had_tokens && !self.is_unsaved && !stored.is_some_and(has_tokens)
+    }
+
+    /// Another process has logged out: the tokens are not used, nor stored again.
+    fn logged_out(&mut self, stored: Option<GrantRecord>) {
+        self.forget();
+        self.loaded(stored);
     }
 
     /// A login has brought this record, which is stored.
@@ -170,10 +223,6 @@ impl Memory {
 fn ended_refresh_token(record: &GrantRecord) -> Option<&Secret> {
     let is_ended = record.end == Some(StoredEnd::GrantDead);
     record.tokens.as_ref().filter(|_| is_ended).and_then(|tokens| tokens.refresh.as_ref())
-}
-
-fn holds_tokens(record: Option<&GrantRecord>) -> bool {
-    record.is_some_and(|record| record.tokens.is_some())
 }
 
 /// The tokens of a record, without a refresh token that has ended.

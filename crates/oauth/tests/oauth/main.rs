@@ -17,3 +17,4 @@ mod refreshes;
 mod secrets;
 mod stores;
 mod support;
+mod waiting;

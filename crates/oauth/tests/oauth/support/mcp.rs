@@ -67,6 +67,13 @@ fn message(body: &str, scope: &str, token: &str) -> Answer {
             let challenge = "Bearer error=\"insufficient_scope\", scope=\"admin\"";
             return Answer::new(403, "").with("www-authenticate", challenge);
         }
+        Some("tools/call") if message["params"]["name"] == "scold" => {
+            let error = json!({"code": -32000, "message": format!("what is {token}?")});
+            return Answer::json(
+                200,
+                json!({"jsonrpc": "2.0", "id": message["id"], "error": error}),
+            );
+        }
         // Some servers repeat what they were sent.
         Some("tools/call") if message["params"]["name"] == "repeat" => {
             json!({"content": [{"type": "text", "text": token}]})

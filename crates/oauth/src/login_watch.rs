@@ -1,0 +1,78 @@
+//! Whether somebody must log in, followed over time and over processes.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ridethrough_oauth_core::grant::LoginReason;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use crate::token_source::TokenSource;
+
+/// Whether somebody must log in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoginState {
+    /// Somebody must log in before any call can be made.
+    Needed(LoginReason),
+    /// No call has found yet that somebody must.
+    NotNeeded,
+}
+
+/// Follows whether somebody must log in. Made by [`Account::watch`](crate::Account::watch).
+///
+/// While it is waited for, the store is looked at: every half second while somebody must log in, so that
+/// programs go on by themselves when somebody has done so in another process, and every five seconds
+/// otherwise, so that they stop when somebody has logged out.
+pub struct LoginWatch {
+    tokens: Arc<TokenSource>,
+    needed: watch::Receiver<Option<LoginReason>>,
+    /// When the store was last looked at.
+    looked: Instant,
+}
+
+impl LoginWatch {
+    pub(crate) fn new(tokens: Arc<TokenSource>) -> Self {
+        Self { needed: tokens.needed(), tokens, looked: Instant::now() }
+    }
+
+    /// Whether somebody must log in, as far as is known.
+    pub fn state(&self) -> LoginState {
+        LoginState::of(self.needed.borrow().clone())
+    }
+
+    /// Waits until that changes. Nothing is lost if the future is dropped.
+    pub async fn changed(&mut self) -> LoginState {
+        loop {
+            let pause = self.tokens.look_after();
+            tokio::select! {
+                biased;
+                // The sender is in the source of tokens, which is ours.
+                _ = self.needed.changed() => {
+                    return LoginState::of(self.needed.borrow_and_update().clone());
+                }
+                () = sleep_until(self.looked + pause.unwrap_or(IDLE)) => {
+                    if pause.is_some() {
+                        self.tokens.look_at_store().await;
+                    }
+                    self.looked = Instant::now();
+                }
+            }
+        }
+    }
+}
+
+impl LoginState {
+    fn of(needed: Option<LoginReason>) -> Self {
+        needed.map_or(Self::NotNeeded, Self::Needed)
+    }
+}
+
+impl fmt::Debug for LoginWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoginWatch").field("state", &self.state()).finish_non_exhaustive()
+    }
+}
+
+/// How long there may be nothing to look for before that is asked again.
+const IDLE: Duration = Duration::from_secs(30);
