@@ -117,6 +117,11 @@ impl Keeper {
         }
     }
 
+    /// The scopes that a call lacked.
+    pub(crate) fn wanted_scope(&self) -> Option<String> {
+        self.memory().wanted_scope.as_ref().and_then(ScopeSet::to_text)
+    }
+
     /// The tokens that were given out last.
     pub(crate) fn tokens_in_use(&self) -> Vec<Secret> {
         self.memory().handed_out().cloned().collect()
@@ -257,9 +262,10 @@ impl Keeper {
     }
 
     fn login_needed(&self, reason: &LoginReason) -> NoCredentials {
-        // Of a token with too little scope every other call can be made.
-        if !matches!(reason, LoginReason::MoreScope(_)) {
-            self.set_needed(Some(reason.clone()));
+        match reason {
+            // Of a token with too little scope every other call can be made.
+            LoginReason::MoreScope(scopes) => self.memory().wanted_scope = Some(scopes.clone()),
+            reason => self.set_needed(Some(reason.clone())),
         }
         if let Some(tell) = &self.context.oauth.on_login_needed {
             tell(reason);

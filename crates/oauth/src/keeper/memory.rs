@@ -21,6 +21,8 @@ pub(super) struct Memory {
     /// The token that was given out last, and the one before.
     pub(super) handed: Option<Secret>,
     handed_before: Option<Secret>,
+    /// The scopes that a call lacked, and nobody was there to be asked for.
+    pub(super) wanted_scope: Option<ScopeSet>,
     /// What the MCP server asked for last.
     pub(super) challenges: Challenges,
     /// The work that is under way.
@@ -52,6 +54,7 @@ impl Default for Memory {
             is_unsaved: false,
             handed: None,
             handed_before: None,
+            wanted_scope: None,
             challenges: Challenges::default(),
             under_way: None,
         }
@@ -138,7 +141,7 @@ impl Memory {
     /// Takes over what another process has stored.
     pub(super) fn take_over(&mut self, stored: Option<GrantRecord>) -> StoreChange {
         // Whoever works reads the store itself.
-        if !self.is_loaded || self.grant.is_busy() || stored == self.stored {
+        if self.grant.is_busy() || (self.is_loaded && stored == self.stored) {
             return StoreChange::Nothing;
         }
         if self.is_logged_out(stored.as_ref()) {
@@ -152,7 +155,9 @@ impl Memory {
         }
         self.stored = Some(record.clone());
         self.record = Some(record);
+        self.is_loaded = true;
         self.is_unsaved = false;
+        self.wanted_scope = None;
         StoreChange::LoggedIn
     }
 
@@ -178,6 +183,7 @@ impl Memory {
         self.record = Some(record);
         self.is_loaded = true;
         self.is_unsaved = false;
+        self.wanted_scope = None;
     }
 
     /// Forgets the grant; the store is read again when it is next needed.
