@@ -108,18 +108,9 @@ pub(crate) fn status_of(call: &CallError) -> Option<u16> {
     match (call.kind, &call.reason) {
         (Kind::Rejected { status }, _) => Some(status),
         (_, Reason::Status(status)) => Some(status.as_u16()),
-        (Kind::Unauthorized, _) if lacks_scope(call) => Some(403),
-        (Kind::Unauthorized, _) => Some(401),
+        (Kind::Unauthorized, _) => call.status.map(|it| it.as_u16()),
         _ => None,
     }
-}
-
-/// Whether credentials were refused because they may do too little (RFC 6750, section 3.1), which is a 403. The
-/// client's words of the challenge are the only trace of it.
-fn lacks_scope(call: &CallError) -> bool {
-    let is_about_scope =
-        |it: &str| it.contains("insufficient scope") || it.contains("insufficient_scope");
-    matches!(call.reason, Reason::Said(_)) || call.said.as_deref().is_some_and(is_about_scope)
 }
 
 fn by_kind(kind: Kind) -> Exit {

@@ -12,6 +12,7 @@
 //! elsewhere meets the one in `platform`, which refuses.
 
 mod approvals;
+mod auth;
 mod bridge;
 mod check;
 mod complete;
@@ -24,6 +25,8 @@ mod import;
 mod in_flags;
 mod kept;
 mod lab;
+mod login;
+mod logout;
 mod man;
 mod misuse;
 mod names;
@@ -45,6 +48,7 @@ mod swapped;
 mod talk;
 mod target;
 mod tool_names;
+mod trouble;
 mod trust;
 mod unexpanded;
 mod unknown_flag;
@@ -75,6 +79,9 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Looks after the logins that are kept on this machine.
+    #[command(subcommand)]
+    Auth(auth::AuthCommand),
     /// Is an MCP server on stdin and stdout, in front of a remote one: a drop-in for `npx mcp-remote`.
     Bridge(Box<bridge::BridgeArgs>),
     #[command(flatten)]
@@ -104,6 +111,13 @@ enum Command {
     /// Breaks MCP clients in exact ways, and says how they take it.
     #[command(subcommand)]
     Lab(lab::LabCommand),
+    /// Logs you in to a server by a browser, once.
+    ///
+    /// The login is kept for every command and every bridge of yours on this machine, and renewed while it
+    /// is used.
+    Login(Box<login::LoginArgs>),
+    /// Logs you out of a server: revokes the login, and deletes it here.
+    Logout(Box<logout::LogoutArgs>),
     /// Prints the manual, for `man`.
     Man(man::ManArgs),
     /// Lists the servers that are known by name here, and which file says so.
@@ -152,6 +166,7 @@ fn parse(words: Vec<OsString>) -> Result<Args> {
 
 fn play(command: Command) -> Result<ExitCode> {
     match command {
+        Command::Auth(command) => auth::play(&command),
         Command::Bridge(args) => bridge::play(&args),
         Command::Talk(command) => talk::play(&command),
         Command::Check(args) => check::play(&args),
@@ -161,6 +176,8 @@ fn play(command: Command) -> Result<ExitCode> {
         Command::Expose(args) => expose::play(&args),
         Command::Import(args) => import::play(&args),
         Command::Lab(command) => lab::play(command),
+        Command::Login(args) => login::play(&args),
+        Command::Logout(args) => logout::play(&args),
         Command::Man(args) => man::play(&args, Args::command()),
         Command::Servers(args) => servers::play(&args),
         Command::Status(args) => status::play(&args),

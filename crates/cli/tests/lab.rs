@@ -60,6 +60,23 @@ fn our_own_client_is_the_default_and_what_was_seen_is_written() {
 }
 
 #[test]
+fn clients_log_in_by_the_browser_of_the_lab_and_a_bridge_is_not_asked_to() {
+    let this = env!("CARGO_BIN_EXE_ridethrough");
+    let forgetful = format!("'{this}' lab wrong forgets-login");
+
+    let ours = lab(&["run", "--only", "L1,L2", "--strict"]);
+    let theirs = lab(&["run", "--only", "L2", "--client", &forgetful]);
+    let bridge = lab(&["run", "--only", "C6,L1", "--client", &forgetful, "--bridge"]);
+
+    assert_eq!(ours.status.code(), Some(0), "{ours:?}");
+    assert!(out(&ours).contains("ridethrough: 2 pass"), "{}", out(&ours));
+    assert_eq!(theirs.status.code(), Some(1), "{theirs:?}");
+    assert!(out(&theirs).contains("seen: 2 logins, not 1"), "{}", out(&theirs));
+    assert!(out(&bridge).contains("C6") && !out(&bridge).contains("L1"), "{}", out(&bridge));
+    assert!(String::from_utf8_lossy(&bridge.stderr).contains("1 scenarios are about logins"));
+}
+
+#[test]
 fn an_unknown_scenario_and_a_file_that_is_none_are_wrong_usage() {
     let scratch = Scratch::new();
     let file = scratch.write("mine.toml", "id = \"A1\"\n");

@@ -3,6 +3,8 @@
 //! A token never prints itself, is wiped from memory when it is dropped, and is sent to the client's own
 //! endpoint only. The hook is asked once for all calls whose token was refused.
 
+mod possession;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +13,7 @@ use futures_util::future::BoxFuture;
 use http::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
 
+pub use possession::{ProofOfPossession, ProofVerdict};
 pub use ridethrough_core::NoCredentials;
 pub use ridethrough_core::head::{Challenge, Demand};
 
@@ -82,18 +85,34 @@ pub struct Token {
     /// The scheme and the space behind it; empty if there is none.
     prefix: Cow<'static, str>,
     secret: Arc<SecretString>,
+    /// What proves the possession of the key that the token is bound to, if it is.
+    proof: Option<Arc<dyn ProofOfPossession>>,
 }
 
 impl Token {
     /// Creates a token. Fails if the text cannot be sent in a header.
     pub fn bearer(token: impl Into<String>) -> Result<Self, NotAToken> {
-        let token = SecretString::from(token.into());
+        Self::of_scheme("Bearer ", token.into())
+    }
+
+    /// Creates a token that is bound to a key: each request carries a proof of its own. Fails if the text
+    /// cannot be sent in a header.
+    pub fn dpop(
+        token: impl Into<String>,
+        proof: Arc<dyn ProofOfPossession>,
+    ) -> Result<Self, NotAToken> {
+        let token = Self::of_scheme("DPoP ", token.into())?;
+        Ok(Self { proof: Some(proof), ..token })
+    }
+
+    fn of_scheme(prefix: &'static str, token: String) -> Result<Self, NotAToken> {
+        let token = SecretString::from(token);
         let exposed = token.expose_secret();
         let is_token = !exposed.is_empty() && exposed.bytes().all(|byte| byte.is_ascii_graphic());
         if !is_token {
             return Err(NotAToken);
         }
-        Ok(Self { prefix: Cow::Borrowed("Bearer "), secret: Arc::new(token) })
+        Ok(Self { prefix: Cow::Borrowed(prefix), secret: Arc::new(token), proof: None })
     }
 
     /// Creates a token from the whole value of the `Authorization` header, in any scheme: `Basic dXNlcg==`,
@@ -108,7 +127,7 @@ impl Token {
             return Err(NotAToken);
         }
         let prefix = if scheme.is_empty() { String::new() } else { format!("{scheme} ") };
-        Ok(Self { prefix: prefix.into(), secret: Arc::new(secret.to_owned().into()) })
+        Ok(Self { prefix: prefix.into(), secret: Arc::new(secret.to_owned().into()), proof: None })
     }
 
     /// Whether both tokens are equal.
@@ -119,6 +138,12 @@ impl Token {
     /// Returns the token itself, so that it can be masked in texts.
     pub(crate) fn exposed(&self) -> &str {
         self.secret.expose_secret()
+    }
+
+    /// Returns what proves the possession of the token's key; `None` if it is bound to none. A transport adds
+    /// the header `DPoP` to each request, and shows each answer.
+    pub fn proof(&self) -> Option<&Arc<dyn ProofOfPossession>> {
+        self.proof.as_ref()
     }
 
     /// Returns the value of the `Authorization` header, marked so that lower layers do not print it.

@@ -17,7 +17,7 @@ pub use build::BuildError;
 pub use task::{TaskEnd, TaskError};
 
 pub use ridethrough_core::message::RpcError;
-pub use ridethrough_core::{Advice, CallError, Delivery, Kind, Reason};
+pub use ridethrough_core::{Advice, CallError, Delivery, Explanation, Kind, Reason};
 
 /// The error of a call that has no result.
 ///
@@ -162,16 +162,19 @@ impl Error {
     /// Returns the error as text in three parts: what happened, what was tried, what to do. An error of the
     /// server has one part: what it said.
     pub fn report(&self) -> String {
+        self.explain().to_string()
+    }
+
+    /// Returns what happened, what was tried, and what to do.
+    pub fn explain(&self) -> Explanation {
         match self {
-            Self::Call(error) => error.report(),
-            Self::Endless { .. } => {
-                format!("{self}\nhint: take it page by page, or report it to the server's author")
-            }
-            Self::Answer { source, .. } => {
-                format!("{self}: {source}\nhint: the result as it was sent is in the error")
-            }
-            Self::Server(_) => self.to_string(),
-            Self::Task(error) => format!("{error}\nhint: {}", error.advice()),
+            Self::Answer { source, .. } => Explanation::new(format!("{self}: {source}"))
+                .with_hint("the result as it was sent is in the error"),
+            Self::Call(error) => error.explain(),
+            Self::Endless { .. } => Explanation::new(self.to_string())
+                .with_hint("take it page by page, or report it to the server's author"),
+            Self::Server(_) => Explanation::new(self.to_string()),
+            Self::Task(error) => Explanation::new(error.to_string()).with_hint(error.advice()),
         }
     }
 }

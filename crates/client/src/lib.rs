@@ -33,10 +33,12 @@
 //! | [`credentials`] | where tokens come from |
 //! | [`policy`] | how long to wait, how often to try, what to keep |
 //! | [`transport`] | the traits below the client: a `Transport` replaces HTTP, a `Dial` replaces sockets |
+//! | `skills` | skills of a server, verified before they are loaded (a feature) |
 //! | [`probe`] | one request at a time, for programs that examine a server |
 //!
 //! Features: `http2`, `proxy`, `stdio` (local servers) and `aws-lc-rs` (TLS) are on; `ring` takes the place of
-//! `aws-lc-rs`. With `rmcp`, a client is also a transport of the official SDK.
+//! `aws-lc-rs`. With `rmcp`, a client is also a transport of the official SDK; with `skills`, it lists and
+//! loads the skills of servers.
 
 #[cfg(not(any(feature = "aws-lc-rs", feature = "ring")))]
 compile_error!("TLS needs a provider: turn on the feature `aws-lc-rs` (a default) or `ring`");
@@ -67,6 +69,8 @@ pub mod probe;
 #[cfg(feature = "rmcp")]
 pub mod rmcp;
 mod size;
+#[cfg(feature = "skills")]
+pub mod skills;
 mod source;
 // The whole module depends on process groups, signals and pipes, and a module can be left out only where it
 // is declared. In a build without it, `platform` refuses a local server.

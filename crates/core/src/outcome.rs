@@ -36,7 +36,9 @@ pub struct CallError {
     pub retry_after: Option<Duration>,
     /// What happened last.
     pub reason: Reason,
-    /// The server's words in its last refusal: one line of at most 500 characters, without control
+    /// The HTTP status of the server's last refusal, if the call ended after one.
+    pub status: Option<StatusCode>,
+    /// The server's words in that refusal: one line of at most 500 characters, without control
     /// characters. Secrets that the client sent are masked.
     pub said: Option<Arc<str>>,
     /// Whether a second run would do no harm, as far as is known: by the method, by the caller's options, or
@@ -56,6 +58,7 @@ impl CallError {
             elapsed: Duration::ZERO,
             retry_after: None,
             reason,
+            status: None,
             said: None,
             is_repeatable: false,
         }
@@ -68,6 +71,15 @@ impl CallError {
 
     /// Returns the error as text in three parts: what happened, what was tried, what to do.
     pub fn report(&self) -> String {
+        self.explain().to_string()
+    }
+
+    /// Returns what happened, what was tried, and what to do.
+    pub fn explain(&self) -> Explanation {
+        Explanation { what: self.to_string(), tried: Some(self.tried()), hint: Some(self.advice()) }
+    }
+
+    fn tried(&self) -> String {
         let attempts = match (self.attempts, self.handshakes) {
             (0, 0) => "nothing was sent".to_owned(),
             (0, 1) => "1 request of the handshake".to_owned(),
@@ -94,8 +106,7 @@ impl CallError {
             (false, 0) => String::new(),
             (false, _) => "; the server did not run it".to_owned(),
         };
-        let (elapsed, advice) = (self.elapsed.as_secs_f64(), self.advice());
-        format!("{self}\n  tried: {attempts} in {elapsed:.1} s{ran}{held_back}\nhint: {advice}")
+        format!("{attempts} in {:.1} s{ran}{held_back}", self.elapsed.as_secs_f64())
     }
 
     fn advice(&self) -> String {
@@ -209,6 +220,45 @@ impl fmt::Display for CallError {
 
 // No `source`: what the layers below said is in the words of this error, and would be told twice.
 impl std::error::Error for CallError {}
+
+/// An error in the three parts that a person needs. It prints as one text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// What happened.
+    pub what: String,
+    /// What was tried, and whether the server may have run it.
+    pub tried: Option<String>,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl Explanation {
+    /// An explanation of which only this is known.
+    pub const fn new(what: String) -> Self {
+        Self { what, tried: None, hint: None }
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        if let Some(tried) = &self.tried {
+            write!(f, "\n  tried: {tried}")?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
 
 /// The method of a call, and its tool if one was called, for messages to people.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

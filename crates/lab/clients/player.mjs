@@ -5,7 +5,7 @@
 
 import { readFileSync, writeSync } from 'node:fs';
 
-/// `Client` is made from a URL, a token or nothing, and a function that is told notifications. It has
+/// `Client` is made from a URL, a token or a login or nothing, and a function that is told notifications. It has
 /// `connect()`, `call(tool, args, options)`, `request(method, params, options)` and `close()`, where
 /// options are the SDK's own `timeout` (ms) and `signal`.
 export async function main(Client) {
@@ -50,9 +50,9 @@ class Player {
         }
     }
 
-    async #initialize({ bearer }) {
+    async #initialize({ bearer, login }) {
         await this.#client?.close().catch((error) => console.error('closing:', told(error)));
-        const client = new this.#Client(this.#url, bearer, (it) => this.heard.push(words(it)));
+        const client = new this.#Client(this.#url, { bearer, login }, (it) => this.heard.push(words(it)));
         // It stays even if it cannot connect: what it then says to a call is for the SDK to decide.
         this.#client = client;
         return { json: await client.connect() };

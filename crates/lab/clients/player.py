@@ -13,7 +13,7 @@ import time
 def main(adapter):
     """Plays the script that the command line names.
 
-    `adapter` is made from a URL, a token or None, and a function that is told notifications. Entered by
+    `adapter` is made from a URL, a token or None, a login or None, and a function that is told notifications. Entered by
     `async with` it connects and returns what the server said of itself; it has `call(tool, args, timeout)`,
     which returns text and whether the tool failed, and `request(method, params, timeout)`.
     """
@@ -39,10 +39,10 @@ class Player:
     async def play(self, step):
         return await getattr(self, step["op"])(**{key: step[key] for key in step if key != "op"})
 
-    async def initialize(self, bearer=None):
+    async def initialize(self, bearer=None, login=None):
         if self.held is not None:
             await asyncio.wait([self.held.closing()])
-        self.held = Held(self.adapter(self.url, bearer, self.heard.append))
+        self.held = Held(self.adapter(self.url, bearer, login, self.heard.append))
         return {"json": await self.held.connected()}
 
     async def call(self, tool, args=None, timeout_s=None, concurrency=None, cancel_after_s=None):

@@ -8,4 +8,4 @@ mod line;
 mod script;
 
 pub use line::{Answer, Done, Line, Outcome};
-pub use script::Step;
+pub use script::{LoginStep, Step};

@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout};
 use crate::adapter::{Line, Step};
 use crate::journal::millis;
 
+mod browser_file;
 mod orphans;
 mod process;
 mod program;

@@ -3,7 +3,7 @@
 use std::hash::Hasher;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Deed, Entry, Mcp, Server, What};
@@ -100,9 +100,11 @@ pub struct Happened {
 }
 
 /// One of the servers of a scenario.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Which {
+    /// The authorization server.
+    Issuer,
     /// The server that the client was sent to.
     #[default]
     Main,
@@ -170,7 +172,11 @@ pub(crate) fn in_words(entry: &Entry) -> String {
         What::Delete => "end of session".to_owned(),
         What::Listen => "listen".to_owned(),
         What::Notification { method } => method.clone(),
-        What::Other => format!("{} {}", entry.http, entry.target),
+        What::Other => {
+            // The query of a login page is longer than everything else together.
+            let path = entry.target.split('?').next().unwrap_or_default();
+            format!("{} {path}", entry.http)
+        }
         What::Request { method, tool: Some(tool) } => format!("{method} {tool}"),
         What::Request { method, tool: None } => method.clone(),
         What::Response => "answer to the server".to_owned(),

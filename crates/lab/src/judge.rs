@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::adapter::Line;
 use crate::contestant::Performance;
+use crate::issuer::IssuedSecret;
 use crate::journal::{Journal, Which};
 use crate::scenario::{
     Bounds, Calls, Cancels, Check, Claim, Level, Match, Requests, Runs, Scenario, StepEnd,
@@ -18,6 +19,7 @@ use crate::stage::{Account, Stage};
 use crate::{Deed, Entry, What};
 
 mod ends;
+mod logins;
 mod streams;
 
 pub(crate) use ends::STOPPED;
@@ -28,20 +30,26 @@ pub(crate) struct Case<'a> {
     pub(crate) performance: Performance,
     pub(crate) main: Account,
     pub(crate) other: Account,
+    pub(crate) issuer: Account,
+    /// What was issued and must be kept secret.
+    pub(crate) secrets: Vec<IssuedSecret>,
     pub(crate) journal: Journal,
     pub(crate) times: ClientTimes,
 }
 
 impl<'a> Case<'a> {
     pub(crate) fn new(scenario: &'a Scenario, performance: Performance, stage: &Stage) -> Self {
-        let (main, other) = (stage.account(Which::Main), stage.account(Which::Other));
+        let [main, other, issuer] =
+            [Which::Main, Which::Other, Which::Issuer].map(|which| stage.account(which));
+        let secrets = stage.secrets();
         let began_ms = stage.at_ms(performance.began);
         let times = ClientTimes {
             began_ms,
             ended_ms: began_ms + performance.elapsed_ms,
             heard_ms: performance.heard.iter().map(|at| stage.at_ms(*at)).collect(),
         };
-        Self { scenario, performance, main, other, journal: stage.journal(), times }
+        let journal = stage.journal();
+        Self { scenario, performance, main, other, issuer, secrets, journal, times }
     }
 
     /// Returns the score. A bridge is spared the checks that make no sense for a host with a session.
@@ -110,7 +118,10 @@ impl<'a> Case<'a> {
             Claim::Connections(bounds) => beyond(bounds, self.connections(), "connections"),
             Claim::Dials(bounds) => beyond(bounds, self.journal.dials, "dials"),
             Claim::DistinctIds(of) => self.same_ids(of),
+            Claim::Leaks(bounds) => self.leaks(bounds),
+            Claim::Logins(bounds) => self.logins(bounds),
             Claim::Pauses(pauses) => streams::pauses(pauses, &self.main),
+            Claim::Replays(bounds) => self.replays(bounds),
             Claim::Requests(requests) => self.requests(requests),
             Claim::Runs(runs) => self.runs(runs),
             Claim::Standing(bounds) => streams::standing(bounds, &self.main),
@@ -130,7 +141,11 @@ impl<'a> Case<'a> {
     }
 
     fn requests(&self, requests: &Requests) -> Option<String> {
-        let account = if requests.at_other { &self.other } else { &self.main };
+        let account = match requests.at {
+            Which::Issuer => &self.issuer,
+            Which::Main => &self.main,
+            Which::Other => &self.other,
+        };
         let seen: Vec<_> = account.log.iter().filter(|entry| requests.of.holds(entry)).collect();
         let wrong = beyond(&requests.times, seen.len() as u64, "such requests")?;
         Some(wrong + &shown(&seen))

@@ -8,12 +8,16 @@
 //! runtime, over pipes, every run is identical.
 
 pub mod adapter;
+pub mod browser;
 mod carrier;
 mod connection;
 pub mod contestant;
+mod form;
 mod http1;
+mod http1_client;
 mod http2;
 pub mod install;
+mod issuer;
 pub mod journal;
 mod judge;
 mod lock;

@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::issuer::{Guard, Issuer};
 use crate::lock::lock;
 use crate::staff::Service;
 use crate::turn::Turn;
@@ -156,6 +157,16 @@ impl Mcp {
     /// Refuses requests without this bearer token: 401 with `WWW-Authenticate: Bearer`.
     pub fn require_bearer(&self, token: Option<&str>) {
         self.state().bearer = token.map(str::to_owned);
+    }
+
+    /// Admits requests by tokens of an authorization server.
+    pub(crate) fn guard_by(&self, guard: Guard) {
+        self.state().guard = Some(guard);
+    }
+
+    /// Is an authorization server, too.
+    pub(crate) fn issue_tokens(&self, issuer: Issuer) {
+        self.state().issuer = Some(issuer);
     }
 
     /// Offers these tools: the array that `tools/list` answers. Tools that are not listed can be called, too.

@@ -22,6 +22,8 @@ pub struct Rival {
     pub manager: Manager,
     /// Whether it is a client or a bridge.
     pub part: Part,
+    /// Whether its adapter can log in.
+    pub logs_in: bool,
     /// Its files; those that pin versions come first.
     pins: &'static [File],
     adapter: &'static [File],
@@ -98,11 +100,16 @@ pub const RIVALS: &[Rival] = &[
         package: "mcp",
         manager: Manager::Pip,
         part: Part::Client,
+        logs_in: true,
         pins: &[
             ("requirements.txt", text!("python/requirements.txt")),
             ("constraints.txt", text!("python/constraints.txt")),
         ],
-        adapter: &[("adapter.py", text!("python/adapter.py")), PLAYER_PY],
+        adapter: &[
+            ("adapter.py", text!("python/adapter.py")),
+            ("login.py", text!("python/login.py")),
+            PLAYER_PY,
+        ],
     },
     Rival {
         name: "fastmcp",
@@ -110,6 +117,7 @@ pub const RIVALS: &[Rival] = &[
         package: "fastmcp-slim",
         manager: Manager::Pip,
         part: Part::Client,
+        logs_in: false,
         pins: &[
             ("requirements.txt", text!("fastmcp/requirements.txt")),
             ("constraints.txt", text!("fastmcp/constraints.txt")),
@@ -122,11 +130,16 @@ pub const RIVALS: &[Rival] = &[
         package: "@modelcontextprotocol/client",
         manager: Manager::Npm,
         part: Part::Client,
+        logs_in: true,
         pins: &[
             ("package.json", text!("typescript/package.json")),
             ("package-lock.json", text!("typescript/package-lock.json")),
         ],
-        adapter: &[("adapter.mjs", text!("typescript/adapter.mjs")), PLAYER_MJS],
+        adapter: &[
+            ("adapter.mjs", text!("typescript/adapter.mjs")),
+            ("login.mjs", text!("typescript/login.mjs")),
+            PLAYER_MJS,
+        ],
     },
     Rival {
         name: "typescript-v1",
@@ -134,6 +147,7 @@ pub const RIVALS: &[Rival] = &[
         package: "@modelcontextprotocol/sdk",
         manager: Manager::Npm,
         part: Part::Client,
+        logs_in: false,
         pins: &[
             ("package.json", text!("typescript-v1/package.json")),
             ("package-lock.json", text!("typescript-v1/package-lock.json")),
@@ -146,6 +160,7 @@ pub const RIVALS: &[Rival] = &[
         package: "rmcp",
         manager: Manager::Cargo,
         part: Part::Client,
+        logs_in: false,
         pins: &[("Cargo.toml", text!("rmcp/Cargo.toml")), ("Cargo.lock", text!("rmcp/Cargo.lock"))],
         adapter: &[
             ("src/main.rs", text!("rmcp/src/main.rs")),
@@ -164,6 +179,7 @@ pub const RIVALS: &[Rival] = &[
             command: &["node_modules/mcp-remote/dist/proxy.js", "{url}", "--allow-http"],
             token: None,
         },
+        logs_in: false,
         pins: &[
             ("package.json", text!("mcp-remote/package.json")),
             ("package-lock.json", text!("mcp-remote/package-lock.json")),
@@ -179,6 +195,7 @@ pub const RIVALS: &[Rival] = &[
             command: &["mcp-proxy", "--transport", "streamablehttp", "{url}"],
             token: Some("API_ACCESS_TOKEN"),
         },
+        logs_in: false,
         pins: &[
             ("requirements.txt", text!("mcp-proxy/requirements.txt")),
             ("constraints.txt", text!("mcp-proxy/constraints.txt")),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::adapter::Step;
+use crate::journal::Which;
 
 mod action;
 mod check;
@@ -17,6 +18,7 @@ mod scenarios;
 mod setting;
 mod values;
 
+pub use crate::issuer::{Extent, Issues, Rotation, TokenForm};
 pub use action::{
     Action, Coding, Event, Manner, Message, Outage, Partial, PartialOf, Status, StreamAnswer,
 };
@@ -49,6 +51,8 @@ pub struct Scenario {
     pub server: Setting,
     /// What a second server does, on an origin of its own.
     pub other: Option<Setting>,
+    /// What the authorization server does, on an origin of its own.
+    pub issuer: Option<Setting>,
     /// What the client is asked to do.
     pub client: Vec<Step>,
     /// What must hold; otherwise the client fails.
@@ -120,6 +124,20 @@ impl Scenario {
         must.chain(self.ideal.iter().map(|check| (check, Level::Ideal)))
     }
 
+    /// Whether the client is asked to log in.
+    pub fn asks_for_login(&self) -> bool {
+        self.client.iter().any(|step| matches!(step, Step::Initialize { login: Some(_), .. }))
+    }
+
+    /// Whether there is such a server.
+    fn has(&self, which: Which) -> bool {
+        match which {
+            Which::Issuer => self.issuer.is_some(),
+            Which::Main => true,
+            Which::Other => self.other.is_some(),
+        }
+    }
+
     /// What is wrong with a scenario that could be read.
     fn nonsense(&self) -> Option<String> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
@@ -139,7 +157,7 @@ impl Scenario {
                 self.control.breaks
             ));
         }
-        let mut settings = std::iter::once(&self.server).chain(&self.other);
+        let mut settings = std::iter::once(&self.server).chain(&self.other).chain(&self.issuer);
         let (mut steps, mut checks) = (self.client.iter(), self.checks());
         settings
             .find_map(Setting::nonsense)
@@ -183,11 +201,13 @@ pub enum Group {
     Stateless,
     /// What an answer proves about the call.
     Evidence,
+    /// Logins, and the tokens that they bring.
+    Logins,
 }
 
 impl Group {
     /// All groups, in the order of their letters.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Reconnection,
         Self::Transient,
         Self::Reuse,
@@ -199,6 +219,7 @@ impl Group {
         Self::Outage,
         Self::Stateless,
         Self::Evidence,
+        Self::Logins,
     ];
 
     /// Its letter.
@@ -220,6 +241,7 @@ impl Group {
             Self::Outage => "restart and outage",
             Self::Stateless => "the stateless revision",
             Self::Evidence => "evidence that a call ran or did not",
+            Self::Logins => "logins and their tokens",
         }
     }
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::issuer::{AddressBook, Addresses, Extent, Guard, IssuedSecret, Issuer, Issues, Vault};
 use crate::journal::{Happened, Journal, Which, millis};
 use crate::lock::lock;
 use crate::scenario::{EraTurn, Rule, Scenario, Setting, Start, Way};
@@ -29,6 +30,7 @@ use fill::Blanks;
 pub struct Stage {
     main: Place,
     other: Option<Place>,
+    issuer: Option<Place>,
 }
 
 /// How a stage can be reached.
@@ -47,7 +49,9 @@ struct Place {
     server: Server,
     mcp: Mcp,
     url: String,
-    other_url: String,
+    addresses: AddressBook,
+    /// What all authorization servers of the stage have issued.
+    vault: Vault,
     up_after: Option<Duration>,
     turns: Vec<EraTurn>,
     events: Arc<Mutex<Vec<Happened>>>,
@@ -62,10 +66,14 @@ struct Log {
     /// The zero of every time, for all servers.
     opened: Instant,
     events: Arc<Mutex<Vec<Happened>>>,
+    addresses: AddressBook,
+    vault: Vault,
 }
 
 /// What one server saw and did, as far as it is judged.
 pub(crate) struct Account {
+    pub(crate) which: Which,
+    pub(crate) origin: String,
     pub(crate) log: Vec<Entry>,
     pub(crate) marks: Vec<Mark>,
 }
@@ -77,17 +85,25 @@ impl Stage {
     ///
     /// Fails if the system has no free port.
     pub async fn open(scenario: &Scenario, doors: Doors) -> io::Result<Self> {
-        let log = Log { opened: Instant::now(), events: Arc::default() };
-        let other = match &scenario.other {
-            Some(setting) => {
-                let doors = if doors == Doors::Pipes { doors } else { Doors::Sockets(0) };
-                Some(Place::open(Which::Other, setting, doors, None, &log).await?)
-            }
-            None => None,
+        let log = Log {
+            opened: Instant::now(),
+            events: Arc::default(),
+            addresses: AddressBook::default(),
+            vault: Vault::default(),
         };
-        let other_url = other.as_ref().map(|other| other.url.as_str());
-        let main = Place::open(Which::Main, &scenario.server, doors, other_url, &log).await?;
-        Ok(Self { main, other })
+        let any = if doors == Doors::Pipes { doors } else { Doors::Sockets(0) };
+        let other = Place::open_if(Which::Other, scenario.other.as_ref(), any, &log).await?;
+        let issuer = Place::open_if(Which::Issuer, scenario.issuer.as_ref(), any, &log).await?;
+        let main = Place::open(Which::Main, &scenario.server, doors, &log).await?;
+        let url = |place: &Option<Place>| place.as_ref().map(|it| it.url.clone());
+        let addresses = Addresses {
+            main: main.url.clone(),
+            other: url(&other).unwrap_or_default(),
+            issuer: issuer.as_ref().map(|it| it.origin().to_owned()).unwrap_or_default(),
+        };
+        // It is filled here and nowhere else.
+        let _ = log.addresses.set(addresses);
+        Ok(Self { main, other, issuer })
     }
 
     /// The URL for the client.
@@ -132,7 +148,14 @@ impl Stage {
     pub(crate) fn account(&self, which: Which) -> Account {
         let place = self.places().find(|place| place.which == which);
         let (log, marks) = place.map(|it| (it.mcp.log(), it.mcp.marks())).unwrap_or_default();
-        Account { log, marks }
+        let place = self.places().find(|place| place.which == which);
+        let origin = place.map(|it| it.origin().to_owned()).unwrap_or_default();
+        Account { which, origin, log, marks }
+    }
+
+    /// Everything that was issued here and must be kept secret.
+    pub(crate) fn secrets(&self) -> Vec<IssuedSecret> {
+        self.main.vault.secrets()
     }
 
     /// Ends the servers: every connection is reset, and nothing happens any more.
@@ -149,18 +172,24 @@ impl Stage {
     }
 
     fn places(&self) -> impl Iterator<Item = &Place> {
-        std::iter::once(&self.main).chain(&self.other)
+        std::iter::once(&self.main).chain(&self.other).chain(&self.issuer)
     }
 }
 
 impl Place {
-    async fn open(
+    async fn open_if(
         which: Which,
-        setting: &Setting,
+        setting: Option<&Setting>,
         doors: Doors,
-        other_url: Option<&str>,
         log: &Log,
-    ) -> io::Result<Self> {
+    ) -> io::Result<Option<Self>> {
+        match setting {
+            Some(setting) => Self::open(which, setting, doors, log).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn open(which: Which, setting: &Setting, doors: Doors, log: &Log) -> io::Result<Self> {
         let (mcp, server) = server(setting.way, log.opened);
         server.set_mood(setting.starts.into());
         let authority = match doors {
@@ -168,14 +197,14 @@ impl Place {
             Doors::Sockets(port) => server.listen_at(port).await?.to_string(),
         };
         let url = format!("http://{authority}/mcp");
-        let other_url = other_url.unwrap_or_default().to_owned();
         let up_after = setting.up_after.map(Duration::from_secs_f64);
         let place = Self {
             which,
             server,
             mcp,
             url,
-            other_url,
+            addresses: log.addresses.clone(),
+            vault: log.vault.clone(),
             up_after,
             turns: setting.turn.clone(),
             events: log.events.clone(),
@@ -196,6 +225,7 @@ impl Place {
         self.mcp.issue_sessions(!setting.sessionless);
         self.mcp.replicas(setting.replicas.unwrap_or(1));
         self.mcp.require_bearer(setting.bearer.as_deref());
+        self.guard(setting);
         if let Some(tools) = &setting.tools {
             self.mcp.tools(Value::from(tools.clone()));
         }
@@ -204,6 +234,21 @@ impl Place {
         }
         for rule in &setting.rule {
             self.add(rule.clone());
+        }
+    }
+
+    /// Makes it an authorization server, or a server that wants tokens of one.
+    fn guard(&self, setting: &Setting) {
+        let (vault, addresses) = (self.vault.clone(), self.addresses.clone());
+        if setting.guards != Extent::Nothing {
+            let scope_of = setting.scope_of.clone().into_iter().collect();
+            self.mcp.guard_by(Guard { vault, addresses, extent: setting.guards, scope_of });
+        }
+        let issues = setting.issues.clone();
+        let issues = issues.or_else(|| (self.which == Which::Issuer).then(Issues::default));
+        if let Some(issues) = issues.map(Arc::new) {
+            let (origin, vault) = (self.origin().to_owned(), self.vault.clone());
+            self.mcp.issue_tokens(Issuer { origin, issues, vault });
         }
     }
 
@@ -267,6 +312,10 @@ impl Place {
         lock(&self.events).push(event);
     }
 
+    fn origin(&self) -> &str {
+        self.url.trim_end_matches("/mcp")
+    }
+
     fn authority(&self) -> &str {
         self.url.trim_start_matches("http://").trim_end_matches("/mcp")
     }
@@ -282,10 +331,12 @@ fn server(way: Way, opened: Instant) -> (Mcp, Server) {
     (mcp, server)
 }
 
+/// Names on this machine: no client logs in over plain HTTP anywhere else.
 const fn pipe_name(which: Which) -> &'static str {
     match which {
-        Which::Main => "main.test:80",
-        Which::Other => "other.test:80",
+        Which::Main => "127.0.0.1:81",
+        Which::Other => "127.0.0.1:82",
+        Which::Issuer => "127.0.0.1:83",
     }
 }
 

@@ -4,11 +4,9 @@
 //! a control of the lab and not an example: a scenario that no client here fails proves nothing. It knows
 //! nothing of any other client, and no clock but tokio's.
 
-use std::io;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::adapter::Step;
@@ -16,6 +14,7 @@ use crate::adapter::Step;
 mod call;
 mod client;
 mod eras;
+mod login;
 mod mistake;
 mod next;
 mod old;
@@ -24,22 +23,14 @@ mod reading;
 mod sse;
 mod standing;
 mod suspicion;
+mod target;
 #[cfg(test)]
 mod tests;
 mod trouble;
-mod wire;
 
+use crate::http1_client::Dialer;
+pub use crate::http1_client::{Dialed, Duplex};
 pub use mistake::{Mistake, PLAIN, find, mistakes};
-
-/// A connection of any kind.
-pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
-
-/// A connection, or the reason why there is none.
-pub type Dialed = io::Result<Box<dyn Duplex>>;
-
-type Dialer = Arc<dyn Fn(String) -> BoxFuture<'static, Dialed> + Send + Sync>;
 
 /// Plays a script with these habits. `dial` connects to `host:port`; each line goes to `said`.
 ///

@@ -59,9 +59,19 @@ impl Challenges {
         self.ours().find_map(|it| it.scope.as_deref())
     }
 
+    /// Whether a challenge is of this scheme.
+    pub fn has_scheme(&self, scheme: Scheme) -> bool {
+        self.challenges.iter().any(|it| it.scheme == scheme)
+    }
+
     /// The nonce that the next DPoP proof must carry.
     pub fn dpop_nonce(&self) -> Option<&str> {
         self.dpop_nonce.as_deref()
+    }
+
+    /// Whether the server refused a request for the nonce of its DPoP proof.
+    pub fn wants_dpop_nonce(&self) -> bool {
+        self.has_error("use_dpop_nonce")
     }
 
     /// What a response with this status asks for; `None` if it asks nothing of our credentials.
@@ -69,18 +79,21 @@ impl Challenges {
     /// Some servers say 403 about a token that expired: `invalid_token` means one thing whatever the
     /// status. A 403 without an error is final.
     pub fn demand(&self, status: StatusCode) -> Option<Demand> {
-        let has_error = |error: &str| self.ours().any(|it| it.error.as_deref() == Some(error));
-        if has_error("insufficient_scope") {
+        if self.has_error("insufficient_scope") {
             let scope = ScopeSet::from_text(self.scope().unwrap_or_default());
             return Some(Demand::MoreScope(scope));
         }
-        if has_error("use_dpop_nonce")
+        if self.wants_dpop_nonce()
             && let Some(nonce) = &self.dpop_nonce
         {
             return Some(Demand::DpopNonce(nonce.clone()));
         }
-        let is_refused = status == StatusCode::UNAUTHORIZED || has_error("invalid_token");
+        let is_refused = status == StatusCode::UNAUTHORIZED || self.has_error("invalid_token");
         is_refused.then_some(Demand::Token)
+    }
+
+    fn has_error(&self, error: &str) -> bool {
+        self.ours().any(|it| it.error.as_deref() == Some(error))
     }
 
     /// Challenges of the schemes that OAuth uses.

@@ -38,6 +38,16 @@ pub struct Discovery {
     settings: DiscoverySettings,
     tried: Vec<Tried>,
     stage: Stage,
+    /// What becomes of a server that publishes nothing.
+    without_documents: WithoutDocuments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WithoutDocuments {
+    /// It is taken for one of revision 2025-03-26, with its endpoints at default paths.
+    DefaultPaths,
+    /// Nothing is found.
+    NotFound,
 }
 
 #[derive(Clone, Debug)]
@@ -93,10 +103,32 @@ impl Found {
 impl Discovery {
     /// Begins, with what the MCP server answered to a request without a token or with a refused one.
     pub fn new(server: HttpUrl, challenges: &Challenges, settings: DiscoverySettings) -> Self {
-        let mut discovery =
-            Self { server, settings, tried: Vec::new(), stage: Stage::Resource(VecDeque::new()) };
+        let mut discovery = Self {
+            server,
+            settings,
+            tried: Vec::new(),
+            stage: Stage::Resource(VecDeque::new()),
+            without_documents: WithoutDocuments::DefaultPaths,
+        };
         let candidates = discovery.resource_candidates(challenges);
         discovery.stage = Stage::Resource(candidates);
+        discovery
+    }
+
+    /// Begins with an issuer that a person has named, such as the identity provider of an enterprise. Only a
+    /// document of that issuer counts.
+    pub fn of_issuer(issuer: HttpUrl) -> Self {
+        let settings =
+            DiscoverySettings { pkce: PkceRule::NotNeeded, ..DiscoverySettings::default() };
+        let name = issuer.as_str().to_owned();
+        let mut discovery = Self {
+            server: issuer,
+            settings,
+            tried: Vec::new(),
+            stage: Stage::Resource(VecDeque::new()),
+            without_documents: WithoutDocuments::NotFound,
+        };
+        discovery.next_issuer(None, VecDeque::from([name]));
         discovery
     }
 
@@ -249,7 +281,9 @@ impl Discovery {
 
     fn no_issuer_left(&mut self, resource: Option<ProtectedResource>) {
         let failure = DiscoveryFailure::of(&self.tried);
-        let has_nothing = failure == DiscoveryFailure::NoMetadata && resource.is_none();
+        let has_nothing = failure == DiscoveryFailure::NoMetadata
+            && resource.is_none()
+            && self.without_documents == WithoutDocuments::DefaultPaths;
         match AuthorizationServer::at_default_paths(&self.server).filter(|_| has_nothing) {
             Some(server) => self.found(None, server),
             None => self.fail(failure),

@@ -2,6 +2,8 @@
 //!
 //! One proof is made for each request, with a number of its own. The caller has the key and signs.
 
+mod wanted;
+
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -9,6 +11,8 @@ use crate::address::HttpUrl;
 use crate::jwt;
 use crate::secret::Secret;
 use crate::timestamp::Timestamp;
+
+pub use wanted::{DpopRule, DpopWish};
 
 /// The public half of a key, as it stands in a proof. Each value is base64url, as in a JWK.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -60,6 +60,8 @@ use refusals::Refusals;
 #[derive(Debug)]
 pub struct Grant {
     held: Option<Held>,
+    /// What the store held when it was last read: anything else in it is the work of another process.
+    seen: Option<Tokens>,
     work: Work,
     /// The number of the last question or refresh.
     last_id: u64,
@@ -165,6 +167,9 @@ pub enum LoginReason {
     /// There was no login yet.
     #[error("nobody has logged in yet")]
     NoGrant,
+    /// The stored login cannot be used for a refresh; it is left as it is.
+    #[error("the stored login cannot be renewed: {0}")]
+    NotRenewable(String),
     /// The refresh was refused again and again; the refresh token is kept.
     #[error("the authorization server refuses to renew the login: {0}")]
     RefreshRefused(String),
@@ -201,6 +206,9 @@ pub enum AccessRefusal {
 pub enum RefreshOutcome {
     /// An answer, as [`crate::token_answer::read`] reads it.
     Answered(Result<Tokens, TokenError>),
+    /// Nothing was sent, or nothing that was answered can be used, and the next refresh would end alike; in
+    /// words for people.
+    Impossible(String),
     /// No answer: the server may have replaced the refresh token, or never seen it.
     Lost,
 }
@@ -224,6 +232,7 @@ impl Grant {
     /// A grant with the tokens of the store, and the scopes that were requested for them.
     pub fn new(tokens: Option<Tokens>, requested: ScopeSet, repeat_scope: RepeatScope) -> Self {
         Self {
+            seen: tokens.clone(),
             held: tokens.map(Held::new),
             work: Work::Idle,
             last_id: 0,
@@ -242,6 +251,11 @@ impl Grant {
     /// The tokens that are held, to be stored or shown.
     pub fn tokens(&self) -> Option<&Tokens> {
         self.held.as_ref().map(|held| &held.tokens)
+    }
+
+    /// Why the refresh token is not used any more, if it is not. The access token may still be live.
+    pub fn stopped(&self) -> Option<&LoginReason> {
+        self.held.as_ref().and_then(|held| held.stopped.as_ref())
     }
 
     /// How the grant stands.

@@ -38,6 +38,17 @@ pub struct ClientDescription {
     pub redirect_uris: Vec<HttpUrl>,
     /// The scopes that will be requested.
     pub scopes: ScopeSet,
+    /// How people will log in.
+    pub login: LoginWay,
+}
+
+/// How people log in at a client that registers itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginWay {
+    /// By a browser that comes back.
+    Browser,
+    /// On another device. A redirect URI is registered all the same: servers want one.
+    Device,
 }
 
 /// Which client to use.
@@ -124,7 +135,7 @@ impl Registration {
             "client_name": self.description.name,
             "application_type": "native",
             "redirect_uris": uris,
-            "grant_types": ["authorization_code", "refresh_token"],
+            "grant_types": self.grant_types(),
             "response_types": ["code"],
             "token_endpoint_auth_method": self.method.name(),
         });
@@ -132,6 +143,14 @@ impl Registration {
             body["scope"] = scope.into();
         }
         body.to_string()
+    }
+
+    /// No more than is needed: some servers refuse a grant that they do not know.
+    const fn grant_types(&self) -> &'static [&'static str] {
+        match self.description.login {
+            LoginWay::Browser => &["authorization_code", "refresh_token"],
+            LoginWay::Device => &["authorization_code", "refresh_token", DEVICE_CODE],
+        }
     }
 }
 
@@ -145,3 +164,5 @@ fn requested_method(listed: Option<&[String]>) -> AuthMethod {
         .find(is_listed)
         .unwrap_or(AuthMethod::None)
 }
+
+const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";

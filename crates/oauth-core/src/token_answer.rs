@@ -17,10 +17,12 @@ use crate::http_answer::HttpAnswer;
 use crate::json::{self, Object};
 use crate::secret::Secret;
 use crate::timestamp::Timestamp;
-use crate::token_request::Asked;
+use crate::token_request::{Asked, ID_JAG};
 use crate::tokens::{TokenType, Tokens};
 
 /// Reads the answer to a request for tokens.
+///
+/// `received_at` is when the request was sent, because a token may end before a slow answer is here.
 ///
 /// An answer to a refresh may leave out what stays as it is: [`Tokens::renewing`] adds it.
 pub fn read(
@@ -46,6 +48,22 @@ pub fn read(
         code: None,
         words: "the answer holds no access token that can be sent".to_owned(),
     })
+}
+
+/// Reads the answer to the exchange of an identity token for an ID-JAG.
+///
+/// A token of another kind is not sent on: who gets an assertion could use an access token as his own.
+pub fn read_id_jag(answer: &HttpAnswer, received_at: Timestamp) -> Result<Secret, TokenError> {
+    let tokens = read(answer, Asked::TokenExchange, received_at)?;
+    let object = fields::read(answer).unwrap_or_default();
+    if json::text(&object, "issued_token_type") != Some(ID_JAG) {
+        return Err(TokenError::Refused {
+            status: answer.status,
+            code: None,
+            words: "the answer holds another kind of token than an ID-JAG".to_owned(),
+        });
+    }
+    Ok(tokens.access)
 }
 
 /// Reads the answer to a revocation. 200 is done, whatever stands in it (RFC 7009, 2.2).

@@ -15,8 +15,11 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::address::HttpUrl;
 use crate::form;
+use crate::http_answer::HttpAnswer;
+use crate::json;
 use crate::secret::Secret;
 
+pub(crate) use requests::ID_JAG;
 pub use requests::{ClientAuthentication, IdJagExchange, TokenRequests};
 
 /// What a request is about.
@@ -48,6 +51,8 @@ pub struct TokenRequest {
     form: Vec<(&'static str, Secret)>,
     authorization: Option<Secret>,
     dpop: Option<Secret>,
+    /// The id of the client, if it is not in the form.
+    id_left_out: Option<Secret>,
 }
 
 impl TokenRequest {
@@ -86,6 +91,46 @@ impl TokenRequest {
         Secret::new(form::write(self.form.iter().map(|(name, value)| (*name, value.expose()))))
     }
 
+    /// The same request with the client's id in its form, too, if the server says that it is missing there.
+    ///
+    /// Beside an `Authorization` header the id is left out of the form: Okta and Notion take it for a second way
+    /// to authenticate. The Python SDK refuses every request without it before it looks at anything else
+    /// (modelcontextprotocol/python-sdk#3545), so that nothing is used up.
+    pub fn with_id_if_missing(&self, answer: &HttpAnswer) -> Option<Self> {
+        let id = self.id_left_out.clone()?;
+        let object = json::object(&answer.body).filter(|_| answer.status.is_client_error())?;
+        let words = json::text(&object, "error_description")?.to_ascii_lowercase();
+        let is_missing = words.contains("client_id") && words.contains("missing");
+        let mut request = self.clone();
+        request.form.push(("client_id", id));
+        request.id_left_out = None;
+        is_missing.then_some(request)
+    }
+
+    /// The answer, without the secrets of this request if it is a refusal: servers repeat what they refuse, and
+    /// their words are shown to people.
+    pub fn mask_refusal(&self, mut answer: HttpAnswer) -> HttpAnswer {
+        let text = String::from_utf8_lossy(&answer.body);
+        // What is granted may well be the refresh token that was sent.
+        if answer.status.is_success() && !text.contains("error") {
+            return answer;
+        }
+        let mut masked = text.into_owned();
+        for secret in self.secrets().filter(|secret| secret.len() >= LEAST_SECRET) {
+            masked = masked.replace(secret, "...");
+        }
+        answer.body = masked.into_bytes();
+        answer
+    }
+
+    /// Whatever of the request nobody may read.
+    fn secrets(&self) -> impl Iterator<Item = &str> {
+        let form = self.form.iter().filter(|(name, _)| !PUBLIC.contains(name));
+        let form = form.map(|(_, value)| value.expose());
+        let header = self.authorization.as_ref().and_then(|it| it.expose().split(' ').nth(1));
+        form.chain(header)
+    }
+
     /// The same request with a DPoP proof.
     #[must_use]
     pub fn with_dpop(mut self, proof: Secret) -> Self {
@@ -93,6 +138,22 @@ impl TokenRequest {
         self
     }
 }
+
+/// The parameters that are no secrets.
+const PUBLIC: [&str; 10] = [
+    "audience",
+    "client_assertion_type",
+    "client_id",
+    "grant_type",
+    "redirect_uri",
+    "requested_token_type",
+    "resource",
+    "scope",
+    "subject_token_type",
+    "token_type_hint",
+];
+/// What is shorter could be a part of any word.
+const LEAST_SECRET: usize = 4;
 
 impl fmt::Debug for TokenRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -30,7 +30,7 @@ pub struct Tokens {
     /// How the access token is sent.
     #[serde(default)]
     pub token_type: TokenType,
-    /// When the answer came.
+    /// When the answer came, or was asked for, from which its life is counted.
     pub received_at: Timestamp,
     /// When the access token ends; `None` is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,6 +90,8 @@ impl Tokens {
     /// there is none.
     pub fn with_id_token_as_access(mut self) -> Option<Self> {
         self.access = self.id_token.clone()?;
+        // An identity token is bound to no key, whatever came with it.
+        self.token_type = TokenType::Bearer;
         self.expires_at = jwt::expiry_hint(&self.access).filter(|end| *end > self.received_at);
         Some(self)
     }

@@ -22,7 +22,7 @@ use ridethrough_oauth_core::grant::{
 use ridethrough_oauth_core::login::{LoginRandom, LoginRequest, Preflight};
 use ridethrough_oauth_core::metadata::AuthorizationServer;
 use ridethrough_oauth_core::registration::{
-    ClientDescription, Registration, RegistrationError, RegistrationOutcome,
+    ClientDescription, LoginWay, Registration, RegistrationError, RegistrationOutcome,
 };
 use ridethrough_oauth_core::scope::{ScopeRequest, ScopeSet, ScopeSources};
 use ridethrough_oauth_core::token_answer::{self, TokenError};
@@ -294,6 +294,24 @@ fn fastmcp_has_an_issuer_with_a_slash() {
 }
 
 #[test]
+fn python_sdk_wants_the_client_id_beside_basic_and_okta_does_not() {
+    let client = Client::preregistered("c", Some(Secret::new("s")));
+    let server = server(&server_document("https://as.example"));
+    let requests = TokenRequests::new(&server, &client, ClientAuthentication::Secret).unwrap();
+    let request = requests.refresh(&Secret::new("rt"), None);
+    assert!(!request.body().expose().contains("client_id"), "Okta takes it for a second way");
+
+    let missing = r#"{"error":"invalid_client","error_description":"Missing client_id"}"#;
+    let again = request.with_id_if_missing(&answer(401, missing)).unwrap();
+
+    assert!(again.body().expose().ends_with("&client_id=c"));
+    assert!(again.headers().contains_key("authorization"));
+    assert!(again.with_id_if_missing(&answer(401, missing)).is_none(), "it is sent once more only");
+    let other = r#"{"error":"invalid_client","error_description":"Invalid client_id"}"#;
+    assert!(request.with_id_if_missing(&answer(401, other)).is_none());
+}
+
+#[test]
 fn better_auth_wants_the_resource_in_a_refresh() {
     let client = Client::preregistered("c", None);
 
@@ -493,6 +511,7 @@ fn registration(scopes: &str) -> Registration {
         name: "ridethrough".into(),
         redirect_uris: vec![HttpUrl::parse("http://127.0.0.1:4000/callback").unwrap()],
         scopes: ScopeSet::from_text(scopes),
+        login: LoginWay::Browser,
     };
     Registration::new(description, &server(&server_document("https://as.example"))).unwrap()
 }

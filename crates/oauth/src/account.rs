@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ridethrough::ClientBuilder;
-use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
+use ridethrough::credentials::{Challenge, Credentials, NoCredentials, Refused, Token};
 use ridethrough::transport::BoxFuture;
 use ridethrough_oauth_core::Fetched;
 use ridethrough_oauth_core::client::ClientKind;
@@ -15,11 +15,12 @@ use ridethrough_oauth_core::{Secret, Timestamp};
 
 use crate::context::Context;
 use crate::error::{LoginFailure, SettingsError, with_causes};
-use crate::keeper::Keeper;
+use crate::login::LoginOutlook;
 use crate::login_watch::LoginWatch;
 use crate::person::Person;
 use crate::settings::OAuth;
 use crate::store::StoreError;
+use crate::token_source::TokenSource;
 
 /// An account at an MCP server. Made by [`OAuth::account`](crate::OAuth::account).
 ///
@@ -39,22 +40,34 @@ use crate::store::StoreError;
 /// ```
 #[derive(Clone)]
 pub struct Account {
-    keeper: Arc<Keeper>,
+    tokens: Arc<TokenSource>,
 }
 
 impl OAuth {
     /// The account at the server of this client: to log in, log out and see how it stands, or as the
     /// client's credentials.
     pub fn account(self, client: &ClientBuilder) -> Result<Account, SettingsError> {
-        Ok(Account { keeper: Keeper::new(Context::new(self, client)?) })
+        Ok(Account { tokens: TokenSource::new(Context::new(self, client)?) })
     }
 }
 
 impl Account {
     /// Logs in, whether or not that is needed. Dropping the future ends the login.
     pub async fn log_in(&self) -> Result<Status, LoginFailure> {
-        let record = self.keeper.log_in().await?;
-        Ok(Status::of(Some(&record), self.keeper.context().now()))
+        let record = self.tokens.log_in().await?;
+        Ok(Status::of(Some(&record), self.tokens.context().now()))
+    }
+
+    /// Logs in with what the server asked for when it refused a request: a challenge may name the metadata and
+    /// the scopes.
+    pub async fn log_in_for(&self, challenge: &Challenge) -> Result<Status, LoginFailure> {
+        self.tokens.challenged(challenge);
+        self.log_in().await
+    }
+
+    /// What a login would do: the authorization server is looked for, and nothing is registered.
+    pub async fn outlook(&self, challenge: Option<&Challenge>) -> LoginOutlook {
+        self.tokens.outlook(challenge).await
     }
 
     /// Waits until no refresh is under way.
@@ -62,7 +75,7 @@ impl Account {
     /// A refresh goes on although the call that began it has ended. A program that ends its runtime waits for
     /// this first: a refresh token that was sent is worth nothing any more, and its successor must be stored.
     pub async fn work_ended(&self) {
-        self.keeper.work_ended().await;
+        self.tokens.work_ended().await;
     }
 
     /// Logs in by this person because a call needs it, whoever is set as the account's own. Dropping the
@@ -72,8 +85,8 @@ impl Account {
     /// is in [`log_in`](Self::log_in); and none is begun within a minute of one that the person did not
     /// finish, or that brought a token which the server refuses.
     pub async fn log_in_by(&self, person: &dyn Person) -> Result<Status, LoginFailure> {
-        let record = self.keeper.log_in_by(person).await?;
-        Ok(Status::of(Some(&record), self.keeper.context().now()))
+        let record = self.tokens.log_in_by(person).await?;
+        Ok(Status::of(Some(&record), self.tokens.context().now()))
     }
 
     /// Follows whether somebody must log in, here or in another process.
@@ -93,18 +106,18 @@ impl Account {
     /// # }
     /// ```
     pub fn watch(&self) -> LoginWatch {
-        LoginWatch::new(self.keeper.clone())
+        LoginWatch::new(self.tokens.clone())
     }
 
     /// The scopes that a call lacked and nobody was there to be asked for, separated by spaces; a login with
     /// these grants what was granted before, too. `None` after the next login.
     pub fn wanted_scope(&self) -> Option<String> {
-        self.keeper.wanted_scope()
+        self.tokens.wanted_scope()
     }
 
     /// The access tokens that were given out last, so that whoever passes on words of a server can mask them.
     pub fn tokens_in_use(&self) -> Vec<Secret> {
-        self.keeper.tokens_in_use()
+        self.tokens.tokens_in_use()
     }
 
     /// Takes it that the server accepts the token in force, though a call found that somebody must log in.
@@ -112,19 +125,19 @@ impl Account {
     /// Servers have faults that look like refusals. Without this word, the token would not be renewed when it
     /// ends.
     pub fn token_accepted(&self) {
-        self.keeper.token_accepted();
+        self.tokens.token_accepted();
     }
 
     /// How the account stands, from what is stored: nobody is asked.
     pub async fn status(&self) -> Result<Status, StoreError> {
-        let context = self.keeper.context();
+        let context = self.tokens.context();
         let record = context.store.load(&context.account).await?;
         Ok(Status::of(record.as_ref(), context.now()))
     }
 
     /// Revokes the tokens where the server knows how to, and deletes them whether or not it does.
     pub async fn log_out(&self, keep_client: KeepClient) -> Result<LoggedOut, StoreError> {
-        let context = self.keeper.context();
+        let context = self.tokens.context();
         let lock = context.store.lock(&context.account).await?;
         let Some(record) = context.store.load(&context.account).await? else {
             return Ok(LoggedOut::NobodyWasLoggedIn);
@@ -141,7 +154,7 @@ impl Account {
         let rest = is_kept.then_some(rest);
         // Under the lock nobody but another program changes it, and then it is not ours to delete.
         context.store.compare_and_swap(&lock, Some(&record), rest.as_ref()).await?;
-        self.keeper.forget();
+        self.tokens.forget();
         Ok(if had_tokens { LoggedOut::Done { not_revoked } } else { LoggedOut::NobodyWasLoggedIn })
     }
 }
@@ -153,20 +166,20 @@ impl Credentials for Account {
     ) -> BoxFuture<'a, Result<Option<Token>, NoCredentials>> {
         Box::pin(async move {
             match refused {
-                None => self.keeper.first_token().await,
-                Some(refused) => self.keeper.better_token(refused).await,
+                None => self.tokens.first_token().await,
+                Some(refused) => self.tokens.better_token(refused).await,
             }
         })
     }
 
     fn renewed(&self) -> BoxFuture<'_, Token> {
-        Box::pin(self.keeper.renewed())
+        Box::pin(self.tokens.renewed())
     }
 }
 
 impl fmt::Debug for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let account = &self.keeper.context().account;
+        let account = &self.tokens.context().account;
         f.debug_struct("Account").field("account", account).finish_non_exhaustive()
     }
 }
@@ -211,7 +224,8 @@ pub struct Status {
 }
 
 impl Status {
-    fn of(record: Option<&GrantRecord>, now: Timestamp) -> Self {
+    /// How the grant of this record stands; `None` is no record.
+    pub fn of(record: Option<&GrantRecord>, now: Timestamp) -> Self {
         let tokens = record.and_then(|record| record.tokens.as_ref());
         let granted = tokens.and_then(|tokens| tokens.scope.as_deref()).map(ScopeSet::from_text);
         let requested = || record.map(|record| record.requested.clone()).unwrap_or_default();

@@ -7,11 +7,12 @@ use ridethrough_oauth_core::client::{AuthMethod, Client};
 use ridethrough_oauth_core::discovery::PkceRule;
 use ridethrough_oauth_core::metadata::AuthorizationServer;
 use ridethrough_oauth_core::store::{AccountKey, GrantRecord};
-use ridethrough_oauth_core::token_answer;
+use ridethrough_oauth_core::token_answer::{self, TokenError};
 use ridethrough_oauth_core::token_request::{ClientAuthentication, TokenRequest, TokenRequests};
 use ridethrough_oauth_core::tokens::Tokens;
 use ridethrough_oauth_core::{Fetched, HttpUrl, Timestamp};
 
+use crate::dpop::{DpopKey, DpopNonces, ProofRequest};
 use crate::error::{LoginFailure, SettingsError};
 use crate::fetch::Fetch;
 use crate::key::ClientKey;
@@ -24,6 +25,11 @@ pub(crate) struct Context {
     pub(crate) server: HttpUrl,
     pub(crate) account: AccountKey,
     pub(crate) fetch: Fetch,
+    /// The way to the identity provider of an enterprise: it does not begin at the MCP server, which has no say in
+    /// where that is.
+    pub(crate) provider_fetch: Option<Fetch>,
+    /// The nonces that servers gave for proofs.
+    pub(crate) nonces: Arc<DpopNonces>,
     pub(crate) store: Arc<dyn GrantStore>,
     /// The client that a person registered.
     pub(crate) preregistered: Option<Client>,
@@ -44,6 +50,8 @@ impl Context {
         Ok(Self {
             account: AccountKey::new(&server, oauth.profile.clone()),
             fetch: Fetch::new(client.network(), server.clone(), oauth.near_hosts),
+            provider_fetch: provider_fetch(&oauth, client)?,
+            nonces: Arc::default(),
             preregistered: preregistered(&oauth),
             metadata_document,
             store,
@@ -58,16 +66,20 @@ impl Context {
 
     /// Whether nobody is needed for new tokens.
     pub(crate) const fn is_unattended(&self) -> bool {
-        matches!(self.oauth.flow, Flow::ClientCredentials(_) | Flow::WorkloadIdentity(_))
+        matches!(
+            self.oauth.flow,
+            Flow::ClientCredentials(_) | Flow::Enterprise(_) | Flow::WorkloadIdentity(_)
+        )
     }
 
     /// Only a browser brings a code that must be protected.
     pub(crate) const fn pkce(&self) -> PkceRule {
         match self.oauth.flow {
             Flow::Browser => self.oauth.pkce,
-            Flow::ClientCredentials(_) | Flow::Device | Flow::WorkloadIdentity(_) => {
-                PkceRule::NotNeeded
-            }
+            Flow::ClientCredentials(_)
+            | Flow::Device
+            | Flow::Enterprise(_)
+            | Flow::WorkloadIdentity(_) => PkceRule::NotNeeded,
         }
     }
 
@@ -117,11 +129,53 @@ impl Context {
         Ok(TokenRequests::new(server, client, authentication)?)
     }
 
+    /// Posts a request, with a proof of this key if there is one. A request whose proof was refused only for
+    /// its nonce is sent once more: what it carries was not looked at (RFC 9449, 8).
+    pub(crate) async fn post(&self, request: &TokenRequest, key: Option<&DpopKey>) -> Fetched {
+        let Some(key) = key else { return self.fetch.post(request).await };
+        let fetched = self.post_with_proof(request, key).await;
+        let is_refused = |answer| {
+            let read = token_answer::read(answer, request.asked(), self.now());
+            matches!(read, Err(TokenError::UseDpopNonce(_)))
+        };
+        match &fetched {
+            Fetched::Answer(answer) if is_refused(answer) => {
+                self.post_with_proof(request, key).await
+            }
+            _ => fetched,
+        }
+    }
+
+    async fn post_with_proof(&self, request: &TokenRequest, key: &DpopKey) -> Fetched {
+        let proof = key.proof(&ProofRequest {
+            method: "POST",
+            url: request.url(),
+            access_token: None,
+            nonces: &self.nonces,
+            clock: &self.oauth.clock,
+        });
+        let request = match proof {
+            Some(proof) => request.clone().with_dpop(proof),
+            None => request.clone(),
+        };
+        let fetched = self.fetch.post(&request).await;
+        if let Fetched::Answer(answer) = &fetched {
+            self.nonces.keep(request.url().origin(), answer.dpop_nonce.as_deref());
+        }
+        fetched
+    }
+
     /// Asks for tokens, once.
-    pub(crate) async fn tokens(&self, request: &TokenRequest) -> Result<Tokens, LoginFailure> {
-        match self.fetch.post(request).await {
+    pub(crate) async fn tokens(
+        &self,
+        request: &TokenRequest,
+        key: Option<&DpopKey>,
+    ) -> Result<Tokens, LoginFailure> {
+        // A slow answer makes no token live longer.
+        let sent_at = self.now();
+        match self.post(request, key).await {
             Fetched::Answer(answer) => {
-                let tokens = token_answer::read(&answer, request.asked(), self.now())?;
+                let tokens = token_answer::read(&answer, request.asked(), sent_at)?;
                 self.as_sent(tokens).ok_or(LoginFailure::NoIdToken)
             }
             Fetched::Failure(why) => {
@@ -145,10 +199,15 @@ fn preregistered(oauth: &OAuth) -> Option<Client> {
         Flow::ClientCredentials(ClientKey::PrivateKey(_)) => {
             Client::preregistered(id, None).with_method(AuthMethod::PrivateKeyJwt)
         }
-        Flow::Browser | Flow::Device | Flow::WorkloadIdentity(_) => {
+        Flow::Browser | Flow::Device | Flow::Enterprise(_) | Flow::WorkloadIdentity(_) => {
             Client::preregistered(id, oauth.client_secret.clone())
         }
     })
+}
+
+fn provider_fetch(oauth: &OAuth, client: &ClientBuilder) -> Result<Option<Fetch>, SettingsError> {
+    let Flow::Enterprise(provider) = &oauth.flow else { return Ok(None) };
+    Ok(Some(Fetch::new(client.network(), provider.issuer()?, oauth.near_hosts)))
 }
 
 fn document(url: &str) -> Result<Client, SettingsError> {

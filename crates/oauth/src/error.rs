@@ -27,6 +27,14 @@ pub enum SettingsError {
         /// What is wrong with it.
         source: AddressError,
     },
+    /// The identity provider cannot be asked.
+    #[error("the identity provider is `{issuer}`, must be the URL of an issuer")]
+    IdentityProvider {
+        /// The issuer.
+        issuer: String,
+        /// What is wrong with it.
+        source: AddressError,
+    },
     /// A local server has nobody to log in at.
     #[error("`oauth` is set, must not be for a local server")]
     LocalServer,

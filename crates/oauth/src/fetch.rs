@@ -1,6 +1,6 @@
 //! One request to whoever guards a server: a document, a registration, tokens.
 //!
-//! A request is sent once, follows no redirect, and carries nothing of what the client shows to its MCP
+//! A request is sent once unless it was refused for its form, follows no redirect, and carries nothing of what the client shows to its MCP
 //! server. An answer is read within 10 s and up to 1 MiB. No server may make us connect to a network that
 //! is closer to this machine than the server itself.
 
@@ -8,11 +8,12 @@ use std::future::poll_fn;
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use ridethrough::Network;
 use ridethrough::probe::Question;
 use ridethrough::transport::Bytes;
 use ridethrough_oauth_core::address::{HostKind, NearHosts, kind_of_ip};
+use ridethrough_oauth_core::challenge::Challenges;
 use ridethrough_oauth_core::token_request::TokenRequest;
 use ridethrough_oauth_core::{Fetched, HttpAnswer, HttpUrl};
 use tokio::sync::OnceCell;
@@ -40,17 +41,50 @@ impl Fetch {
         self.ask(url, question).await
     }
 
-    /// POSTs a form to an endpoint of the authorization server.
+    /// POSTs a form to an endpoint of the authorization server; once more if the server says that it was not
+    /// told who asks.
     pub(crate) async fn post(&self, request: &TokenRequest) -> Fetched {
+        let fetched = self.post_once(request).await;
+        let again = match &fetched {
+            Fetched::Answer(answer) => request.with_id_if_missing(answer),
+            Fetched::Failure(_) => None,
+        };
+        match again {
+            Some(request) => self.post_once(&request).await,
+            None => fetched,
+        }
+    }
+
+    async fn post_once(&self, request: &TokenRequest) -> Fetched {
         let body = request.body().expose().as_bytes().to_vec();
         let question = question(request.headers(), body);
-        self.ask(request.url(), question).await
+        match self.ask(request.url(), question).await {
+            Fetched::Answer(answer) => Fetched::Answer(request.mask_refusal(answer)),
+            failure @ Fetched::Failure(_) => failure,
+        }
     }
 
     /// POSTs JSON.
     pub(crate) async fn post_json(&self, url: &HttpUrl, body: String) -> Fetched {
         let headers = [(ACCEPT, JSON), (CONTENT_TYPE, JSON)].into_iter().collect();
         self.ask(url, question(headers, body.into_bytes())).await
+    }
+
+    /// What the MCP server asks of a request without a token; nothing if it does not answer. The request is a
+    /// ping, which changes nothing on a server that wants no token.
+    pub(crate) async fn challenges(&self) -> Challenges {
+        let accept = HeaderValue::from_static("application/json, text/event-stream");
+        let headers = [(ACCEPT, accept), (CONTENT_TYPE, JSON)].into_iter().collect();
+        let question = question(headers, PING.as_bytes().to_vec());
+        let asking = async {
+            let probe = self.network.probe(self.server.as_str()).ok()?;
+            let mut line = probe.connect().await.ok()?;
+            let found = line.ask(question).await.ok()?;
+            let is_refused =
+                [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&found.head.status);
+            is_refused.then(|| Challenges::read(&found.headers))
+        };
+        timeout(TIME, asking).await.ok().flatten().unwrap_or_default()
     }
 
     async fn ask(&self, url: &HttpUrl, question: Question) -> Fetched {
@@ -120,6 +154,7 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
 
 const TIME: Duration = Duration::from_secs(10);
 const LOOK_UP: Duration = Duration::from_secs(2);
+const PING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use aws_lc_rs::rsa::KeyPair as RsaKeyPair;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, RSA_PKCS1_SHA256};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ridethrough::transport::BoxFuture;
 use ridethrough_oauth_core::jwt::ClientAssertion;
 use ridethrough_oauth_core::{Secret, Timestamp};
 
@@ -22,6 +23,10 @@ pub enum ClientKey {
     /// A secret.
     Secret(Secret),
 }
+
+/// Brings somebody's word for the client or its person, anew for each request.
+pub(crate) type AssertionSource =
+    Arc<dyn Fn() -> BoxFuture<'static, Result<Secret, String>> + Send + Sync>;
 
 /// A private key that never leaves this process and never prints itself.
 #[derive(Clone)]

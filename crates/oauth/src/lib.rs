@@ -24,9 +24,10 @@ mod account;
 mod builder;
 mod clock;
 mod context;
+mod dpop;
 pub mod error;
 mod fetch;
-mod keeper;
+mod identity_provider;
 mod key;
 mod listener;
 mod login;
@@ -35,14 +36,20 @@ pub mod person;
 mod platform;
 mod settings;
 pub mod store;
+mod token_source;
 
 pub use account::{Account, KeepClient, LoggedOut, Status};
 pub use builder::ClientBuilderExt;
+pub use identity_provider::IdentityProvider;
 pub use key::{ClientKey, KeyError, SigningKey};
+#[doc(hidden)]
+pub use listener::rehearse_callback;
+pub use login::{ClientOutlook, LoginOutlook};
 pub use login_watch::{LoginState, LoginWatch};
 pub use settings::{OAuth, RedirectTo};
 
 pub use ridethrough_oauth_core::discovery::ResourceParameter;
+pub use ridethrough_oauth_core::dpop::DpopRule;
 pub use ridethrough_oauth_core::grant::LoginReason;
 pub use ridethrough_oauth_core::store::GrantStatus;
 pub use ridethrough_oauth_core::{Secret, Timestamp};

@@ -124,6 +124,14 @@ fn ours(login: &mut PendingLogin, callback: &Callback) -> Option<CallbackOutcome
     }
 }
 
+/// What the head of a request means for a login, without a socket; `None` if it is not its callback.
+///
+/// For the fuzzer; it is not part of the API.
+#[doc(hidden)]
+pub fn rehearse_callback(login: &mut PendingLogin, head: &[u8]) -> Option<CallbackOutcome> {
+    take(login, request::parse(head).as_ref())
+}
+
 async fn accept(listener: &Option<TcpListener>) -> TcpStream {
     loop {
         let Some(listener) = listener else { return std::future::pending().await };

@@ -3,14 +3,17 @@
 mod browser;
 mod client;
 mod device;
+mod enterprise;
 mod find;
+mod outlook;
 
 use std::sync::Arc;
 
 use ridethrough_oauth_core::Secret;
-use ridethrough_oauth_core::challenge::Challenges;
+use ridethrough_oauth_core::challenge::{Challenges, Scheme};
 use ridethrough_oauth_core::client::Client;
 use ridethrough_oauth_core::discovery::Found;
+use ridethrough_oauth_core::dpop::DpopWish;
 use ridethrough_oauth_core::grant::LoginReason;
 use ridethrough_oauth_core::scope::{ScopeRequest, ScopeSet, ScopeSources};
 use ridethrough_oauth_core::store::{GrantKey, GrantRecord};
@@ -18,11 +21,13 @@ use ridethrough_oauth_core::token_request::TokenRequest;
 use ridethrough_oauth_core::tokens::Tokens;
 
 use crate::context::Context;
+use crate::dpop::DpopKey;
 use crate::error::LoginFailure;
 use crate::person::Person;
 use crate::settings::Flow;
 
 pub(crate) use find::find;
+pub use outlook::{ClientOutlook, LoginOutlook};
 
 /// What a login begins with.
 pub(crate) struct Login {
@@ -59,6 +64,7 @@ impl Login {
             (Flow::Browser, Some(person)) => self.by_browser(&found, person).await,
             (Flow::ClientCredentials(_), _) => self.by_client_credentials(found).await,
             (Flow::Device, Some(person)) => self.by_device(&found, person).await,
+            (Flow::Enterprise(provider), _) => self.by_enterprise(found, provider).await,
             (Flow::WorkloadIdentity(source), _) => {
                 let assertion = source().await.map_err(LoginFailure::Assertion)?;
                 self.by_assertion(found, &assertion).await
@@ -81,7 +87,8 @@ impl Login {
         let client = self.client(&found, &scopes, Vec::new()).await?;
         let requests = self.context.requests(&found.server, &client)?;
         let request = requests.for_resource(found.resource.as_deref()).client_credentials(&scopes);
-        self.complete(Granted { found, client, scopes }, request).await
+        let key = self.dpop_key(&found)?;
+        self.complete(Granted { found, client, scopes, key }, request).await
     }
 
     async fn by_assertion(
@@ -94,7 +101,20 @@ impl Login {
         let requests = self.context.requests(&found.server, &client)?;
         let requests = requests.for_resource(found.resource.as_deref());
         let request = requests.jwt_bearer(assertion, &scopes);
-        self.complete(Granted { found, client, scopes }, request).await
+        let key = self.dpop_key(&found)?;
+        self.complete(Granted { found, client, scopes, key }, request).await
+    }
+
+    /// A new key for the tokens of this login, if they are to be bound to one.
+    fn dpop_key(&self, found: &Found) -> Result<Option<DpopKey>, LoginFailure> {
+        let wish = DpopWish {
+            is_challenged: self.challenges.has_scheme(Scheme::Dpop),
+            takes_bearer: self.challenges.has_scheme(Scheme::Bearer),
+            is_required: found.metadata.as_ref().is_some_and(|it| it.requires_dpop),
+            algorithms: found.server.dpop_signing_alg_values_supported.as_deref(),
+        };
+        let is_wanted = self.context.oauth.dpop.is_wanted(wish);
+        is_wanted.then(DpopKey::generate).transpose()
     }
 
     fn scope_request(&self, found: &Found) -> ScopeRequest {
@@ -118,7 +138,7 @@ impl Login {
     ) -> Result<GrantRecord, LoginFailure> {
         let context = self.context.clone();
         let completing = tokio::spawn(async move {
-            let tokens = context.tokens(&request).await?;
+            let tokens = context.tokens(&request, granted.key.as_ref()).await?;
             keep(&context, granted, tokens).await
         });
         completing.await.unwrap_or_else(|error| {
@@ -137,6 +157,7 @@ struct Granted {
     found: Found,
     client: Client,
     scopes: ScopeSet,
+    key: Option<DpopKey>,
 }
 
 async fn keep(
@@ -144,19 +165,20 @@ async fn keep(
     granted: Granted,
     tokens: Tokens,
 ) -> Result<GrantRecord, LoginFailure> {
-    let Granted { found, client, scopes } = granted;
+    let Granted { found, client, scopes, key } = granted;
     let issuer = found.server.issuer.clone();
-    let key = GrantKey {
+    let grant = GrantKey {
         resource: found.resource.clone().unwrap_or_else(|| context.account.server_url.clone()),
         issuer: issuer.clone(),
         client_id: client.id.clone(),
         profile: context.account.profile.clone(),
     };
     let client = client.of_issuer(issuer);
-    let mut record = GrantRecord::new(key, &context.account.server_url, client, &found.server);
+    let mut record = GrantRecord::new(grant, &context.account.server_url, client, &found.server);
     record.resource_parameter = found.resource;
     record.requested = scopes;
     record.tokens = Some(tokens);
+    record.dpop_key = key.map(|key| key.stored()).transpose()?;
     context.save_login(&record).await?;
     Ok(record)
 }

@@ -8,7 +8,7 @@ use ridethrough_oauth_core::grant::LoginReason;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use crate::keeper::Keeper;
+use crate::token_source::TokenSource;
 
 /// Whether somebody must log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,15 +25,15 @@ pub enum LoginState {
 /// programs go on by themselves when somebody has done so in another process, and every five seconds
 /// otherwise, so that they stop when somebody has logged out.
 pub struct LoginWatch {
-    keeper: Arc<Keeper>,
+    tokens: Arc<TokenSource>,
     needed: watch::Receiver<Option<LoginReason>>,
     /// When the store was last looked at.
     looked: Instant,
 }
 
 impl LoginWatch {
-    pub(crate) fn new(keeper: Arc<Keeper>) -> Self {
-        Self { needed: keeper.needed(), keeper, looked: Instant::now() }
+    pub(crate) fn new(tokens: Arc<TokenSource>) -> Self {
+        Self { needed: tokens.needed(), tokens, looked: Instant::now() }
     }
 
     /// Whether somebody must log in, as far as is known.
@@ -44,16 +44,16 @@ impl LoginWatch {
     /// Waits until that changes. Nothing is lost if the future is dropped.
     pub async fn changed(&mut self) -> LoginState {
         loop {
-            let pause = self.keeper.look_after();
+            let pause = self.tokens.look_after();
             tokio::select! {
                 biased;
-                // The sender is the keeper's, which is ours.
+                // The sender is the tokens's, which is ours.
                 _ = self.needed.changed() => {
                     return LoginState::of(self.needed.borrow_and_update().clone());
                 }
                 () = sleep_until(self.looked + pause.unwrap_or(IDLE)) => {
                     if pause.is_some() {
-                        self.keeper.look_at_store().await;
+                        self.tokens.look_at_store().await;
                     }
                     self.looked = Instant::now();
                 }

@@ -4,15 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough::transport::BoxFuture;
 use ridethrough_oauth_core::address::NearHosts;
 use ridethrough_oauth_core::discovery::{PkceRule, ResourceParameter};
+use ridethrough_oauth_core::dpop::DpopRule;
 use ridethrough_oauth_core::grant::LoginReason;
 use ridethrough_oauth_core::scope::ScopeSet;
 use ridethrough_oauth_core::{Secret, Timestamp};
 
 use crate::clock::Clock;
-use crate::key::ClientKey;
+use crate::identity_provider::IdentityProvider;
+use crate::key::{AssertionSource, ClientKey};
 use crate::person::Person;
 use crate::store::GrantStore;
 
@@ -42,9 +43,11 @@ pub struct OAuth {
     pub(crate) resource: ResourceParameter,
     pub(crate) trusted_issuer: Option<String>,
     pub(crate) pkce: PkceRule,
+    pub(crate) dpop: DpopRule,
     pub(crate) near_hosts: NearHosts,
     pub(crate) authorize_parameters: Vec<(String, String)>,
     pub(crate) uses_id_token: bool,
+    pub(crate) registers_anew: bool,
     pub(crate) login_within: Duration,
     pub(crate) store: Option<Arc<dyn GrantStore>>,
     pub(crate) person: Option<Arc<dyn Person>>,
@@ -53,10 +56,6 @@ pub struct OAuth {
 }
 
 pub(crate) type OnLoginNeeded = Arc<dyn Fn(&LoginReason) + Send + Sync>;
-
-/// Brings the platform's word for the client, anew for each request.
-pub(crate) type AssertionSource =
-    Arc<dyn Fn() -> BoxFuture<'static, Result<Secret, String>> + Send + Sync>;
 
 /// How tokens are come by.
 #[derive(Clone)]
@@ -67,6 +66,8 @@ pub(crate) enum Flow {
     ClientCredentials(ClientKey),
     /// A person logs in on another device.
     Device,
+    /// The identity provider of an enterprise vouches for the person, who has logged in there.
+    Enterprise(IdentityProvider),
     /// The platform that runs the client vouches for it; there is no person.
     WorkloadIdentity(AssertionSource),
 }
@@ -105,9 +106,11 @@ impl OAuth {
             resource: ResourceParameter::default(),
             trusted_issuer: None,
             pkce: PkceRule::default(),
+            dpop: DpopRule::default(),
             near_hosts: NearHosts::default(),
             authorize_parameters: Vec::new(),
             uses_id_token: false,
+            registers_anew: false,
             login_within: LOGIN_WITHIN,
             store: None,
             person: None,
@@ -154,6 +157,14 @@ impl OAuth {
         Self { flow: Flow::WorkloadIdentity(source), ..Self::new(id.clone()).client_id(id) }
     }
 
+    /// Tokens for the word of an enterprise's identity provider (ID-JAG): the person has logged in there, and
+    /// logs in nowhere else. The id is that of the client at the authorization server of the MCP server; set
+    /// its secret by [`client_secret`](Self::client_secret).
+    pub fn enterprise_managed(id: impl Into<String>, provider: IdentityProvider) -> Self {
+        let id = id.into();
+        Self { flow: Flow::Enterprise(provider), ..Self::new(id.clone()).client_id(id) }
+    }
+
     /// The client that a person registered at the authorization server.
     pub fn client_id(mut self, id: impl Into<String>) -> Self {
         self.client_id = Some(id.into());
@@ -170,6 +181,13 @@ impl OAuth {
     /// registered at.
     pub fn client_metadata_url(mut self, url: impl Into<String>) -> Self {
         self.client_metadata_url = Some(url.into());
+        self
+    }
+
+    /// Registers a new client although one that registered itself before is known, for servers that have
+    /// forgotten it and do not say so.
+    pub const fn new_client(mut self) -> Self {
+        self.registers_anew = true;
         self
     }
 
@@ -206,6 +224,13 @@ impl OAuth {
     /// Takes it that the authorization server knows PKCE with S256 if its metadata does not speak of PKCE.
     pub const fn assume_pkce(mut self) -> Self {
         self.pkce = PkceRule::Assumed;
+        self
+    }
+
+    /// When tokens are bound to a key, so that they are of no use to a thief (DPoP, RFC 9449): by default
+    /// where the MCP server asks for it. The key is made for each login and stored with its tokens.
+    pub const fn dpop(mut self, rule: DpopRule) -> Self {
+        self.dpop = rule;
         self
     }
 
@@ -256,7 +281,8 @@ impl OAuth {
         self
     }
 
-    /// Is told when a call finds that somebody must log in and there is nobody.
+    /// Is told when a call finds that somebody must log in and there is nobody: once, however many calls
+    /// find it, until there is another token or another reason.
     pub fn on_login_needed(mut self, tell: impl Fn(&LoginReason) + Send + Sync + 'static) -> Self {
         self.on_login_needed = Some(Arc::new(tell));
         self

@@ -1,6 +1,7 @@
 //! Where grants are kept: by account, one process at a time.
 
 mod file;
+mod listing;
 mod memory;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use ridethrough::transport::BoxFuture;
 use ridethrough_oauth_core::store::{AccountKey, GrantRecord, RecordError};
 
 pub use file::FileStore;
+pub use listing::StoredRecord;
 pub use memory::MemoryStore;
 
 /// Keeps the grants of people.

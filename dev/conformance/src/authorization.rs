@@ -8,7 +8,7 @@ use ridethrough::Client;
 use ridethrough::probe::Question;
 use ridethrough_oauth::person::{LoginPrompt, from_fn};
 use ridethrough_oauth::store::MemoryStore;
-use ridethrough_oauth::{ClientKey, OAuth, Secret, SigningKey};
+use ridethrough_oauth::{ClientKey, IdentityProvider, OAuth, Secret, SigningKey};
 use serde::Deserialize;
 
 /// What the suite says about the client; each scenario has some of it.
@@ -19,6 +19,10 @@ struct Registered {
     private_key_pem: Option<String>,
     /// What the platform of a workload says of it.
     valid_jwt: Option<String>,
+    /// The identity provider of an enterprise, our client there, and what it says of the person.
+    idp_issuer: Option<String>,
+    idp_client_id: Option<String>,
+    idp_id_token: Option<String>,
 }
 
 /// Returns the login of a scenario; `None` if it has none.
@@ -52,12 +56,23 @@ pub(crate) fn login(scenario: &str) -> Result<Option<OAuth>> {
                 std::future::ready(Ok(Secret::new(assertion.clone())))
             })
         }
-        "dpop" | "dpop-nonce" | "enterprise-managed-authorization" => {
-            bail!("`{scenario}` is an extension that this client does not speak yet")
-        }
+        "enterprise-managed-authorization" => enterprise_managed()?,
         _ => by_browser(),
     };
     Ok(Some(oauth.store(MemoryStore::default())))
+}
+
+fn enterprise_managed() -> Result<OAuth> {
+    let given = registered()?;
+    let id_token = given.idp_id_token.context("`idp_id_token` is missing")?;
+    let provider = IdentityProvider::new(
+        given.idp_issuer.context("`idp_issuer` is missing")?,
+        given.idp_client_id.context("`idp_client_id` is missing")?,
+        move || std::future::ready(Ok(Secret::new(id_token.clone()))),
+    );
+    let secret = Secret::new(given.client_secret.context("`client_secret` is missing")?);
+    let id = given.client_id.context("`client_id` is missing")?;
+    Ok(OAuth::enterprise_managed(id, provider).client_secret(secret))
 }
 
 fn by_browser() -> OAuth {

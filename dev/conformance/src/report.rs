@@ -12,37 +12,20 @@ use crate::verdict::Verdict;
 /// The result of one scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It cannot pass yet, for this reason, and does not.
-    Expected(&'static str),
-    /// It was not expected to pass, for this reason, and does.
-    ExcuseGone(&'static str),
     Failed(String),
     /// It passed with this many checks.
     Passed(usize),
 }
 
-impl Outcome {
-    pub(crate) fn new(scenario: &Scenario, verdict: Verdict) -> Self {
-        match (scenario.excuse(), verdict) {
-            (None, Ok(checks)) => Self::Passed(checks),
-            (None, Err(why)) => Self::Failed(why),
-            (Some(excuse), Ok(_)) => Self::ExcuseGone(excuse),
-            (Some(excuse), Err(_)) => Self::Expected(excuse),
-        }
-    }
-
-    pub(crate) const fn is_bad(&self) -> bool {
-        matches!(self, Self::ExcuseGone(_) | Self::Failed(_))
+impl From<Verdict> for Outcome {
+    fn from(verdict: Verdict) -> Self {
+        verdict.map_or_else(Self::Failed, Self::Passed)
     }
 }
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Expected(excuse) => write!(f, "expected to fail: {excuse}"),
-            Self::ExcuseGone(excuse) => {
-                write!(f, "FAIL: it passes, though scenario.rs says: {excuse}; take that away")
-            }
             Self::Failed(why) => write!(f, "FAIL: {why}"),
             Self::Passed(1) => f.write_str("yes, 1 check"),
             Self::Passed(checks) => write!(f, "yes, {checks} checks"),
@@ -62,18 +45,18 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn is_good(&self) -> bool {
-        self.leaks.is_empty() && !self.rows.iter().any(|(_, outcome)| outcome.is_bad())
+        self.leaks.is_empty() && self.passed() == self.rows.len()
     }
 
     /// The last line: counts.
     pub(crate) fn summary(&self) -> String {
-        let count = |is_it: fn(&Outcome) -> bool| {
-            self.rows.iter().filter(|(_, outcome)| is_it(outcome)).count()
-        };
-        let passed = count(|it| matches!(it, Outcome::Passed(_)));
-        let expected = count(|it| matches!(it, Outcome::Expected(_)));
-        let failed = count(Outcome::is_bad) + self.leaks.len();
-        format!("conformance: {passed} passed, {expected} expected failures, {failed} failed")
+        let (all, passed) = (self.rows.len(), self.passed());
+        let failed = all - passed + self.leaks.len();
+        format!("conformance: {passed} of {all} passed, {failed} failed")
+    }
+
+    fn passed(&self) -> usize {
+        self.rows.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Passed(_))).count()
     }
 
     /// Writes the tables between the two markers of a file, if they are complete and have no failure.
@@ -90,15 +73,10 @@ impl Report {
 
     fn markdown(&self) -> String {
         let mut text = String::new();
-        for leg in [Leg::Sessions, Leg::Stateless] {
-            _ = write!(text, "### {}\n\n{}\n", leg.name(), self.played(leg));
+        for leg in [Leg::Sessions, Leg::Stateless, Leg::Older, Leg::Extension] {
+            _ = write!(text, "### {}\n\n{}\n", leg.title(), self.played(leg));
         }
-        _ = write!(
-            text,
-            "### Totals\n\n{}\n### Expected failures\n\n{}",
-            self.totals(),
-            self.excused()
-        );
+        _ = write!(text, "### Totals\n\n{}", self.totals());
         text
     }
 
@@ -108,7 +86,7 @@ impl Report {
         for (scenario, outcome) in self.rows.iter().filter(|(scenario, _)| scenario.leg == leg) {
             let Outcome::Passed(checks) = outcome else { continue };
             _ = write!(text, "| {}", scenario.name);
-            if !scenario.is_scored() {
+            if leg.is_required() && !scenario.is_scored() {
                 text.push_str(" (not scored)");
             }
             _ = write!(text, " | yes {checks}/{checks} |");
@@ -127,7 +105,7 @@ impl Report {
 
     fn totals(&self) -> String {
         let mut text = header("passed by the strict rule", |sdk| format!("<br>{sdk}"));
-        let is_plain = |it: &Scenario| it.excuse().is_none() && !it.name.starts_with("auth/");
+        let is_plain = |it: &Scenario| it.leg.is_required() && !it.name.starts_with("auth/");
         let must: Vec<_> = self.rows.iter().filter(|(it, _)| is_plain(it)).collect();
         _ = write!(text, "| without authorization, of {} | {} |", must.len(), must.len());
         for sdk in &SDKS {
@@ -147,24 +125,9 @@ impl Report {
             }
             text.push('\n');
         }
+        _ = write!(text, "| everything, of {} | {} |", self.rows.len(), self.passed());
+        _ = writeln!(text, "{}", " not played |".repeat(SDKS.len()));
         text
-    }
-
-    /// The scenarios that cannot pass yet, by reason and revision.
-    fn excused(&self) -> String {
-        let mut lines: Vec<(&str, Leg, Vec<&str>)> = Vec::new();
-        for (Scenario { name, leg }, outcome) in &self.rows {
-            let Outcome::Expected(excuse) = outcome else { continue };
-            match lines.iter_mut().find(|line| (line.0, line.1) == (*excuse, *leg)) {
-                Some((.., names)) => names.push(name),
-                None => lines.push((excuse, *leg, vec![name])),
-            }
-        }
-        let line = |(excuse, leg, names): &(&str, Leg, Vec<&str>)| {
-            let (count, names) = (names.len(), names.join("`, `"));
-            format!("- {}, {excuse} ({count}): `{names}`\n", leg.name())
-        };
-        lines.iter().map(line).collect()
     }
 }
 
@@ -191,14 +154,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_a_false_excuse_or_a_leak_makes_a_report_bad() {
-        let (must, excused) = (scenario("tools_call"), scenario("auth/dpop"));
-        let no = || Err("no".to_owned());
+    fn a_failure_or_a_leak_makes_a_report_bad() {
+        let must = scenario("tools_call");
 
         assert!(report(&must, Ok(1)).is_good());
-        assert!(report(&excused, no()).is_good());
-        assert!(!report(&must, no()).is_good());
-        assert!(!report(&excused, Ok(1)).is_good());
+        assert!(!report(&must, Err("no".to_owned())).is_good());
         let mut leaking = report(&must, Ok(1));
         leaking.leaks.push("it let us in".to_owned());
         assert!(!leaking.is_good());
@@ -207,16 +167,17 @@ mod tests {
     #[test]
     fn the_tables_have_our_result_beside_the_others() {
         let mut report = report(&scenario("tools_call"), Ok(2));
-        let excused = scenario("auth/dpop");
-        report.rows.push((excused.clone(), Outcome::new(&excused, Err("no".to_owned()))));
+        let extension = Scenario { name: "auth/dpop".to_owned(), leg: Leg::Extension };
+        report.rows.push((extension, Ok(12).into()));
 
         let page = report.markdown();
 
         let row = "| tools_call | yes 2/2 | yes 2/2 | yes 2/2 | yes 2/2 | yes 2/2 |";
         assert!(page.contains(row), "{page}");
+        assert!(page.contains("| auth/dpop | yes 12/12 | not played |"), "{page}");
         assert!(page.contains("| without authorization, of 1 | 1 | 1 | 1 | 1 | 1 |"), "{page}");
-        assert!(page.contains("| scored in 2026-07-28, of 2 | 1 | 31 | 9 | 31 | 31 |"), "{page}");
-        assert!(page.contains("(1): `auth/dpop`"), "{page}");
+        assert!(page.contains("| scored in 2026-07-28, of 1 | 1 | 31 | 9 | 31 | 31 |"), "{page}");
+        assert!(page.contains("| everything, of 2 | 2 |"), "{page}");
     }
 
     #[test]
@@ -228,8 +189,7 @@ mod tests {
     }
 
     fn report(scenario: &Scenario, verdict: Verdict) -> Report {
-        let outcome = Outcome::new(scenario, verdict);
-        Report { rows: vec![(scenario.clone(), outcome)], ..Report::default() }
+        Report { rows: vec![(scenario.clone(), verdict.into())], ..Report::default() }
     }
 
     fn scenario(name: &str) -> Scenario {

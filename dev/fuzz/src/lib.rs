@@ -6,33 +6,46 @@
 
 mod adapter_script;
 mod batch;
+mod callback;
+mod challenges;
 mod config_import;
 mod envelope;
 mod headers;
+mod metadata;
 mod mirror;
+mod rfc9110;
 mod schema;
 mod sse;
+mod token_answer;
 
 pub use adapter_script::adapter_script;
 pub use batch::batch;
+pub use callback::callback;
+pub use challenges::challenges;
 pub use config_import::config_import;
 pub use envelope::envelope;
 pub use headers::headers;
+pub use metadata::metadata;
 pub use mirror::mirror;
 pub use schema::schema;
 pub use sse::sse;
+pub use token_answer::token_answer;
 
 /// A target: the name of its folder, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 12] = [
     ("adapter_script", adapter_script),
     ("batch", batch),
+    ("callback", callback),
+    ("challenges", challenges),
     ("config_import", config_import),
     ("envelope", envelope),
     ("headers", headers),
+    ("metadata", metadata),
     ("mirror", mirror),
     ("schema", schema),
     ("sse", sse),
+    ("token_answer", token_answer),
 ];

@@ -22,7 +22,10 @@ macro_rules! replays {
     };
 }
 
-replays! { adapter_script batch config_import envelope headers mirror schema sse }
+replays! {
+    adapter_script batch callback challenges config_import envelope headers metadata mirror schema sse
+    token_answer
+}
 
 #[test]
 fn every_target_has_a_program_for_the_fuzzer() {

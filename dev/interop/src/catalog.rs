@@ -25,6 +25,25 @@ pub(crate) struct Server {
     pub(crate) short_run: ShortRun,
 }
 
+impl Server {
+    pub(crate) const fn package(&self) -> Package {
+        let Self { name, pins, package, installer, .. } = *self;
+        Package { folder: name, pins, name: package, installer }
+    }
+}
+
+/// What a package manager installs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Package {
+    /// Its folder in `dev/interop/servers`.
+    pub(crate) folder: &'static str,
+    /// The files that pin its versions.
+    pub(crate) pins: &'static [&'static str],
+    /// Its name at the registry.
+    pub(crate) name: &'static str,
+    pub(crate) installer: Installer,
+}
+
 /// The checks that a server is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
@@ -52,7 +71,9 @@ pub(crate) enum Installer {
         script: &'static str,
         argument: Option<&'static str>,
     },
-    Pip,
+    Pip {
+        script: &'static str,
+    },
 }
 
 impl Installer {
@@ -61,25 +82,26 @@ impl Installer {
             Self::Cargo => Some(Manager::Cargo),
             Self::None => None,
             Self::Npm { .. } => Some(Manager::Npm),
-            Self::Pip => Some(Manager::Pip),
+            Self::Pip { .. } => Some(Manager::Pip),
         }
     }
 }
 
 const SCRIPT: Installer = Installer::Npm { script: "server.mjs", argument: None };
+const PIP: Installer = Installer::Pip { script: "server.py" };
 const EVERYTHING: Installer = Installer::Npm {
     script: "node_modules/@modelcontextprotocol/server-everything/dist/index.js",
     argument: Some("streamableHttp"),
 };
-const NPM_PINS: &[&str] = &["package.json", "package-lock.json"];
-const PIP_PINS: &[&str] = &["requirements.txt", "constraints.txt"];
+pub(crate) const NPM_PINS: &[&str] = &["package.json", "package-lock.json"];
+pub(crate) const PIP_PINS: &[&str] = &["requirements.txt", "constraints.txt"];
 
 pub(crate) const SERVERS: &[Server] = &[
     Server {
         name: "python",
         pins: PIP_PINS,
         package: "mcp",
-        installer: Installer::Pip,
+        installer: PIP,
         surface: Surface::Ours,
         asked: Asked::Everything,
         newest: Era::Modern,
@@ -90,7 +112,7 @@ pub(crate) const SERVERS: &[Server] = &[
         name: "python-1",
         pins: PIP_PINS,
         package: "mcp",
-        installer: Installer::Pip,
+        installer: PIP,
         surface: Surface::Ours,
         asked: Asked::Everything,
         newest: Era::Legacy,
@@ -101,7 +123,7 @@ pub(crate) const SERVERS: &[Server] = &[
         name: "fastmcp",
         pins: PIP_PINS,
         package: "fastmcp",
-        installer: Installer::Pip,
+        installer: PIP,
         surface: Surface::Ours,
         asked: Asked::Everything,
         newest: Era::Modern,

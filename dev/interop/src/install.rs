@@ -3,13 +3,16 @@
 //! An installation with unchanged pins is used as it is. A package manager that is missing or cannot reach
 //! its registry is not a failure of ours: the server is skipped, and the run says so.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use ridethrough_lab::install::NotBrought;
 use ridethrough_lab::rivals::pinned;
+use tokio::time::{Instant, sleep};
 
-use crate::catalog::{Installer, Server};
+use crate::catalog::{Installer, Package, Server};
 use crate::host::HostRecipe;
 use crate::process::Recipe;
 
@@ -39,32 +42,33 @@ impl Places {
         Ok(Self { sources: root.join("dev/interop/servers"), scratch: target.join("interop") })
     }
 
-    /// The version of a server that its pins name.
-    pub(crate) fn version(&self, server: &Server) -> Result<String> {
-        let path = self.sources.join(server.name).join(server.pins[0]);
+    /// The version of a package that its pins name.
+    pub(crate) fn version(&self, package: Package) -> Result<String> {
+        let path = self.sources.join(package.folder).join(package.pins[0]);
         let pins = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        let version = pinned(&pins, server.package);
-        Ok(version.with_context(|| format!("{} is not pinned", server.package))?.to_owned())
+        let version = pinned(&pins, package.name);
+        Ok(version.with_context(|| format!("{} is not pinned", package.name))?.to_owned())
     }
 
     /// Makes sure that a server can be started.
-    pub(crate) async fn install(&self, server: &Server) -> Result<Installed> {
-        let folder = self.scratch.join(server.name);
+    pub(crate) async fn install(&self, package: Package) -> Result<Installed> {
+        let folder = self.scratch.join(package.folder);
         std::fs::create_dir_all(&folder)?;
-        self.copy(server, &folder)?;
-        let recipe = recipe(server, &folder)?;
-        let Some(manager) = server.installer.manager() else {
+        let _lock = self.lock(package.folder).await?;
+        self.copy(package.folder, &folder)?;
+        let recipe = recipe(package.installer, &folder)?;
+        let Some(manager) = package.installer.manager() else {
             return Ok(Installed::Ready(recipe));
         };
-        let pins = read_all(&folder, server.pins)?;
+        let pins = read_all(&folder, package.pins)?;
         let stamp = folder.join("installed");
         // Cargo itself checks whether anything changed.
-        let is_there = server.installer != Installer::Cargo
+        let is_there = package.installer != Installer::Cargo
             && std::fs::read_to_string(&stamp).is_ok_and(|it| it == pins);
         if is_there {
             return Ok(Installed::Ready(recipe));
         }
-        let mut tell = |what: &str| eprintln!("installing {}: {what}", server.name);
+        let mut tell = |what: &str| eprintln!("installing {}: {what}", package.folder);
         match manager.bring(&folder, &mut tell).await {
             Ok(()) => {
                 std::fs::write(&stamp, pins)?;
@@ -72,15 +76,32 @@ impl Places {
             }
             Err(NotBrought::Silent(why)) => Ok(Installed::Skipped(why)),
             Err(refused @ NotBrought::Refused { .. }) => {
-                Err(refused).context(format!("{} was not installed", server.name))
+                Err(refused).context(format!("{} was not installed", package.folder))
+            }
+        }
+    }
+
+    /// Waits until no other run installs this: two of them would break each other's environment.
+    async fn lock(&self, folder: &str) -> Result<File> {
+        let file = File::create(self.scratch.join(format!("{folder}.lock")))?;
+        let mut told = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(100)).await,
+                Err(TryLockError::Error(error)) => return Err(error).context("no lock"),
+            }
+            if told.elapsed() > Duration::from_secs(2) {
+                told = Instant::now();
+                eprintln!("{folder}: another run installs it");
             }
         }
     }
 
     /// Copies the server's own files, and those that two servers share.
-    fn copy(&self, server: &Server, folder: &Path) -> Result<()> {
-        copy_files(&self.sources.join(server.name), folder)?;
-        for name in ["host.mjs", "surface.mjs", "surface.py"] {
+    fn copy(&self, server: &str, folder: &Path) -> Result<()> {
+        copy_files(&self.sources.join(server), folder)?;
+        for name in ["authorization_hands.py", "host.mjs", "surface.mjs", "surface.py"] {
             copy_if_changed(&self.sources.join(name), &self.scratch.join(name))?;
         }
         Ok(())
@@ -127,17 +148,17 @@ pub(crate) fn host(server: &Server, recipe: &Recipe, bridge: &Path) -> Option<Ho
     })
 }
 
-fn recipe(server: &Server, folder: &Path) -> Result<Recipe> {
-    let (program, arguments) = match server.installer {
+fn recipe(installer: Installer, folder: &Path) -> Result<Recipe> {
+    let (program, arguments) = match installer {
         Installer::Cargo => (folder.join("target/debug/interop-rmcp"), Vec::new()),
         Installer::None => (std::env::current_exe()?, vec!["recorded-go".to_owned()]),
         Installer::Npm { script, argument } => {
             let arguments = std::iter::once(script).chain(argument).map(str::to_owned).collect();
             (PathBuf::from("node"), arguments)
         }
-        Installer::Pip => (folder.join("venv/bin/python"), vec!["server.py".to_owned()]),
+        Installer::Pip { script } => (folder.join("venv/bin/python"), vec![script.to_owned()]),
     };
-    let announces = !matches!(server.installer, Installer::Npm { argument: Some(_), .. });
+    let announces = !matches!(installer, Installer::Npm { argument: Some(_), .. });
     Ok(Recipe {
         program,
         arguments,

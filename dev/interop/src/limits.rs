@@ -50,7 +50,14 @@ const SDK_ANSWERS: &str =
     "its SDK answers for unknown sessions in any program, so in the rows above";
 const NO_CHOICE: &str = "it is a published program, and answers for unknown sessions itself";
 
+const NO_DEVICE: &str = "its authorization server has no login on another device";
+const NO_URL_AS_ID: &str = "its authorization server reads no documents of clients";
+
 pub(crate) const LIMITS: &[Limit] = &[
+    always("fastmcp", "a_client_whose_id_is_a_url_logs_in_by_a_browser", NO_URL_AS_ID),
+    always("fastmcp", "a_person_logs_in_on_another_device", NO_DEVICE),
+    always("python", "a_client_whose_id_is_a_url_logs_in_by_a_browser", NO_URL_AS_ID),
+    always("python", "a_person_logs_in_on_another_device", NO_DEVICE),
     absent(
         "fastmcp",
         "over_http_sse_every_method_is_answered",

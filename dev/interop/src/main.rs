@@ -5,9 +5,11 @@
 //! its server (or a package manager did not answer, which the last line says), 1 a check failed,
 //! 2 wrong usage.
 
+mod authorization;
 mod bench;
 mod catalog;
 mod checks;
+mod chromium;
 mod host;
 mod install;
 mod limits;
@@ -38,6 +40,20 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Installs authorization servers, logs in to each, and prints a table of what was seen.
+    Authorization {
+        /// Only checks whose name contains this.
+        #[arg(long, default_value = "")]
+        check: String,
+        /// Writes the table into this file, between its two markers.
+        #[arg(long)]
+        table: Option<PathBuf>,
+    },
+    /// Installs Chromium, and logs in with it, once by the page of the library and once by hand.
+    Chromium,
+    /// Calls a tool as a program does that a person has started.
+    #[command(hide = true)]
+    LogIn { url: String, folder: PathBuf, by: chromium::LoginBy },
     /// Serves in the shapes of the Go SDK, as one of the servers that a run starts.
     #[command(hide = true)]
     RecordedGo,
@@ -73,6 +89,14 @@ enum Command {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let order = match Args::parse().command {
+        Command::Authorization { check, table } => {
+            let order = authorization::AuthorizationOrder { check, table };
+            return ended(or_interrupted(authorization::run(order)).await);
+        }
+        Command::Chromium => return ended(or_interrupted(chromium::run()).await),
+        Command::LogIn { url, folder, by } => {
+            return ended(chromium::log_in(&url, folder, by).await);
+        }
         Command::RecordedGo => return ended(recorded::serve().await.map(|()| true)),
         Command::Run { all, server, check, bridge, table, sessions, json } => {
             let is_short = !all && server.is_empty();
@@ -80,12 +104,15 @@ async fn main() -> ExitCode {
             run::RunOrder { servers, is_short, check, bridge, table, sessions, json }
         }
     };
-    // Dropping the run ends the servers that it started.
-    let outcome = tokio::select! {
-        outcome = run::run(order) => outcome,
+    ended(or_interrupted(run::run(order)).await)
+}
+
+/// Dropping a run ends the servers that it started.
+async fn or_interrupted(run: impl Future<Output = anyhow::Result<bool>>) -> anyhow::Result<bool> {
+    tokio::select! {
+        outcome = run => outcome,
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted; all servers were ended")),
-    };
-    ended(outcome)
+    }
 }
 
 /// The servers that the arguments mean.

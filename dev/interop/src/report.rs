@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use crate::catalog::{SERVERS, Server};
+use crate::catalog::{Package, SERVERS};
 use crate::said::{self, Said};
 
 /// The result of one check.
@@ -62,11 +62,10 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    pub(crate) const fn new(server: &Server, version: String) -> Self {
-        let (name, package) = (server.name, server.package);
+    pub(crate) const fn new(package: Package, version: String) -> Self {
         Self {
-            server: name,
-            package,
+            server: package.folder,
+            package: package.name,
             version,
             skipped: None,
             outcomes: Vec::new(),
@@ -178,15 +177,15 @@ impl Report {
         text
     }
 
-    /// Writes the table between the two markers of a file, if it is complete and has no failure.
-    pub(crate) fn write_into(&self, path: &Path) -> Result<()> {
+    /// Writes the table between two markers of a file, if it is complete and has no failure.
+    pub(crate) fn write_into(&self, path: &Path, markers: Markers) -> Result<()> {
         let is_whole = self.columns.iter().all(|column| column.skipped.is_none());
         if !is_whole || !self.is_good() {
             eprintln!("{} is left as it is: not every check was passed", path.display());
             return Ok(());
         }
         let page = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        let page = between(&page, TABLE, &self.markdown());
+        let page = between(&page, markers, &self.markdown());
         let page = page.with_context(|| format!("{} has no markers", path.display()))?;
         Ok(std::fs::write(path, page)?)
     }
@@ -216,7 +215,7 @@ fn note<'a>(notes: &mut Vec<&'a str>, reason: &'a str) -> usize {
 }
 
 /// The lines between which a table is written.
-type Markers = (&'static str, &'static str);
+pub(crate) type Markers = (&'static str, &'static str);
 
 fn between(page: &str, (begin, end): Markers, table: &str) -> Option<String> {
     let (before, rest) = page.split_once(begin)?;
@@ -224,7 +223,9 @@ fn between(page: &str, (begin, end): Markers, table: &str) -> Option<String> {
     Some(format!("{before}{begin}\n\n{table}\n\n{end}{after}"))
 }
 
-const TABLE: Markers = ("<!-- interop: begin -->", "<!-- interop: end -->");
+pub(crate) const TABLE: Markers = ("<!-- interop: begin -->", "<!-- interop: end -->");
+pub(crate) const AUTHORIZATION: Markers =
+    ("<!-- authorization: begin -->", "<!-- authorization: end -->");
 const SESSIONS: Markers = ("<!-- sessions: begin -->", "<!-- sessions: end -->");
 
 #[cfg(test)]
@@ -235,7 +236,7 @@ mod tests {
     fn only_a_failure_or_a_limit_that_is_gone_makes_a_report_bad() {
         let report = |outcome| {
             let mut report = Report::new(vec!["a check".to_owned()]);
-            let mut column = Column::new(&SERVERS[0], "1".to_owned());
+            let mut column = Column::new(SERVERS[0].package(), "1".to_owned());
             column.outcomes.push(outcome);
             report.columns.push(column);
             report
@@ -250,7 +251,7 @@ mod tests {
     #[test]
     fn a_server_that_was_skipped_is_named_on_the_last_line() {
         let mut report = Report::new(vec![]);
-        let mut column = Column::new(&SERVERS[0], "1".to_owned());
+        let mut column = Column::new(SERVERS[0].package(), "1".to_owned());
         column.skipped = Some("pip is missing".to_owned());
         report.columns.push(column);
 

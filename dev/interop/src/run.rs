@@ -15,7 +15,7 @@ use crate::checks::{CHECKS, Check};
 use crate::install::{Installed, Places, host};
 use crate::limits::{Limit, NO_HOST, NOT_STATELESS, limit};
 use crate::process::Process;
-use crate::report::{Column, Outcome, Report};
+use crate::report::{Column, Outcome, Report, TABLE};
 
 /// The settings of a run.
 pub(crate) struct RunOrder {
@@ -55,7 +55,7 @@ pub(crate) async fn run(order: RunOrder) -> Result<bool> {
         std::fs::write(path, report.json())?;
     }
     if let Some(path) = &order.table {
-        report.write_into(path)?;
+        report.write_into(path, TABLE)?;
     }
     if let Some(path) = &order.sessions {
         report.write_sessions_into(path)?;
@@ -73,9 +73,9 @@ async fn column(
     is_short: bool,
 ) -> Result<Column> {
     let began = Instant::now();
-    let version = places.version(server)?;
-    let mut column = Column::new(server, version);
-    let recipe = match places.install(server).await? {
+    let version = places.version(server.package())?;
+    let mut column = Column::new(server.package(), version);
+    let recipe = match places.install(server.package()).await? {
         Installed::Ready(recipe) => recipe,
         Installed::Skipped(why) => {
             eprintln!("{}: skipped: {why}", server.name);

@@ -20,7 +20,7 @@ use ridethrough_lab::scorecard::{Comparison, Role, ScoredClient, ScoredOutcome, 
 use tokio::time::Instant;
 
 use super::choice::ScenarioChoice;
-use super::run::{PLAYED, ourselves};
+use super::run::{PLAYED, ourselves, with_browser};
 use crate::misuse::Misuse;
 use crate::{out, until, writable};
 
@@ -142,12 +142,16 @@ struct ComparedClient {
     what: String,
     version: String,
     role: Role,
+    /// Whether it can be asked to log in.
+    logs_in: bool,
     program: Result<Program, String>,
 }
 
 impl ComparedClient {
     async fn play(self, scenarios: &[&Scenario], at_once: usize) -> Result<ScoredClient> {
-        let Self { name, what, version, role, program } = self;
+        let Self { name, what, version, role, logs_in, program } = self;
+        let is_played = |it: &&&Scenario| logs_in || !it.asks_for_login();
+        let scenarios: Vec<_> = scenarios.iter().filter(is_played).copied().collect();
         let program = match (program, role) {
             (Ok(program), Role::Bridge) => {
                 let broken = |why| format!("it does not work: {why}");
@@ -160,7 +164,7 @@ impl ComparedClient {
             (Err(why), _) => Err(why),
         };
         let outcome = match program {
-            Ok(program) => ScoredOutcome::Ran(scored(&name, &program, scenarios, at_once).await?),
+            Ok(program) => ScoredOutcome::Ran(scored(&name, &program, &scenarios, at_once).await?),
             Err(why) => {
                 eprintln!("{name} is not run: {why}");
                 ScoredOutcome::NotRun(why)
@@ -180,6 +184,7 @@ fn ours(role: Role) -> Result<ComparedClient> {
         what: what.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         role,
+        logs_in: role == Role::Client,
         program: Ok(program),
     })
 }
@@ -192,10 +197,15 @@ async fn theirs(workshop: &Workshop, rival: &Rival) -> ComparedClient {
             Role::Bridge,
             words.and_then(|words| bridged(&words, token).map_err(|error| error.to_string())),
         ),
-        Part::Client => (Role::Client, words.map(Program::new)),
+        Part::Client => (Role::Client, words.and_then(client)),
     };
     let [name, what, version] = [rival.name, rival.what, rival.version()].map(str::to_owned);
-    ComparedClient { name, what, version, role, program }
+    ComparedClient { name, what, version, role, logs_in: rival.logs_in, program }
+}
+
+/// A client, with a browser.
+fn client(words: Vec<PathBuf>) -> Result<Program, String> {
+    with_browser(Program::new(words)).map_err(|error| error.to_string())
 }
 
 /// A bridge, behind our host.

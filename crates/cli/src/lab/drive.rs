@@ -21,6 +21,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use ridethrough::Client;
 use ridethrough_lab::adapter::{Line, Step};
+use ridethrough_oauth::OAuth;
+use ridethrough_oauth::person::Browser;
+use ridethrough_oauth::store::MemoryStore;
 use tokio::runtime;
 
 use crate::misuse::Misuse;
@@ -55,11 +58,17 @@ async fn play_at(url: &str, script: Vec<Step>) -> Result<ExitCode> {
         tried: "its settings were checked; nothing was sent".to_owned(),
         hint: "change what is named above; a URL looks like `http://127.0.0.1:8080/mcp`".to_owned(),
     })?;
-    match play_script(|| Client::builder(url), script, write).await {
+    match play_script(|| Client::builder(url), login(), script, write).await {
         // A reader that has seen enough is no failure.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         told => told.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),
     }
+}
+
+/// Logs in by the program in `BROWSER`, and keeps logins as long as this process lives: the lab must not touch
+/// the logins of the person who starts it.
+fn login() -> OAuth {
+    OAuth::new("ridethrough lab").person(Browser::new()).store(MemoryStore::default())
 }
 
 /// Writes a line to stdout, where somebody waits for it.
@@ -73,6 +82,7 @@ pub(super) fn write(line: Line) -> io::Result<()> {
 
 const PROTOCOL: &str = r#"The script is a JSON list of steps:
   {"op":"initialize"}                        make a client and connect it; "bearer":"TOKEN"
+                                             is its token, "login":{"within_s":3} lets it log in
   {"op":"call","tool":"echo","args":{}}      call a tool; "timeout_s":5 limits its time,
                                              "cancel_after_s":0.5 cancels it, "concurrency":10
                                              makes so many at once with "msg" c0, c1, ...
@@ -89,5 +99,10 @@ one for each. A step that fails is reported with "ok":false and "error", and the
 one is tried. Log messages are reported as message:<data>, other notifications by their
 method without notifications/, with the step during which they came. Nothing else is
 written to stdout: the lab takes any other line for a fault. stderr is for people.
+
+A client with "login" logs in by OAuth when the server asks for it: it opens the authorization
+URL by the program in the variable BROWSER, which the lab sets, and waits "within_s" seconds for
+the person. The program is the lab's own: it opens the URL, and goes wherever it is redirected. A
+login is kept for the next client of the script, in memory or in a place that nobody else uses.
 
 Exit codes: 0 every step was reported, 2 the URL or the script cannot be used."#;

@@ -3,6 +3,7 @@
 //! Each command is a file of its own beside this one, with its arguments and a `play` that ends in
 //! an exit code. Here is only which of them was meant.
 
+mod browser;
 mod choice;
 mod compare;
 mod drive;
@@ -25,6 +26,9 @@ use clap::Subcommand;
 
 #[derive(Subcommand)]
 pub(crate) enum LabCommand {
+    /// Opens a URL as the browser of a person who consents to everything: what the lab puts into `BROWSER`.
+    #[command(hide = true)]
+    Browser(browser::BrowserArgs),
     /// Puts published clients and bridges through the scenarios, and ours beside them.
     Compare(compare::CompareArgs),
     /// Plays a script on our own client: the adapter by which the lab scores it.
@@ -47,6 +51,7 @@ pub(crate) enum LabCommand {
 /// Carries a command out.
 pub(crate) fn play(command: LabCommand) -> Result<ExitCode> {
     match command {
+        LabCommand::Browser(args) => browser::play(&args),
         LabCommand::Compare(args) => compare::play(&args),
         LabCommand::Drive(args) => drive::play(&args),
         LabCommand::DriveStdio(args) => stdio::play(&args),

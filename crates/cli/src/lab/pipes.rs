@@ -8,8 +8,16 @@ use futures_util::future::BoxFuture;
 use ridethrough::machine::{Cause, Failure};
 use ridethrough::transport::{Connection, Dial, Endpoint};
 use ridethrough::{Client, ClientBuilder, Era};
+use ridethrough_lab::browser;
 use ridethrough_lab::stage::Stage;
+use ridethrough_lab::wrong::{Dialed, Duplex};
 use ridethrough_lab::{Pipe, Server};
+use ridethrough_oauth::person::{LoginPrompt, Person};
+use ridethrough_oauth::store::MemoryStore;
+use ridethrough_oauth::{OAuth, Timestamp};
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::Instant;
 
 /// Begins a client of this server, over pipes and with a fixed seed.
 pub(super) fn client_of(server: &Server) -> ClientBuilder {
@@ -20,6 +28,56 @@ pub(super) fn client_of(server: &Server) -> ClientBuilder {
 pub(super) fn client_on(stage: &Arc<Stage>) -> ClientBuilder {
     Client::builder(stage.url()).dial(Doors(stage.clone())).seed(7)
 }
+
+/// Logs in at the servers of a scenario: the browser takes the pipes, the person pastes where it was sent, and
+/// the clock is that of the servers.
+pub(super) fn login_on(stage: &Arc<Stage>) -> OAuth {
+    let began = Instant::now();
+    let now = move || Timestamp::from_unix_millis(SOME_DAY_MS) + began.elapsed();
+    let (sent, received) = unbounded_channel();
+    let person = PipePerson { stage: stage.clone(), sent, received: Mutex::new(received) };
+    OAuth::new("ridethrough lab").person(person).store(MemoryStore::default()).clock(now)
+}
+
+/// A person whose browser goes through pipes.
+struct PipePerson {
+    stage: Arc<Stage>,
+    /// Where the browser was sent.
+    sent: UnboundedSender<String>,
+    received: Mutex<UnboundedReceiver<String>>,
+}
+
+impl Person for PipePerson {
+    fn show<'a>(&'a self, prompt: &'a LoginPrompt) -> BoxFuture<'a, ()> {
+        let (stage, url, sent) = (self.stage.clone(), prompt.url.clone(), self.sent.clone());
+        tokio::spawn(async move {
+            let dial = move |authority: String| -> BoxFuture<'static, Dialed> {
+                let stage = stage.clone();
+                Box::pin(async move {
+                    let pipe = stage.dial(&authority).await?;
+                    Ok(Box::new(pipe) as Box<dyn Duplex>)
+                })
+            };
+            if let Ok(Some(location)) = browser::sent_to(&url, dial).await {
+                // A login that is over wants no callback.
+                let _ = sent.send(location);
+            }
+        });
+        Box::pin(async {})
+    }
+
+    fn pasted(&self) -> BoxFuture<'_, String> {
+        Box::pin(async {
+            match self.received.lock().await.recv().await {
+                Some(url) => url,
+                None => std::future::pending().await,
+            }
+        })
+    }
+}
+
+/// Long after 1970, so that times before it can be told.
+const SOME_DAY_MS: u64 = 1_800_000_000_000;
 
 /// Dials the server's own pipes.
 struct Pipes(Server);

@@ -27,7 +27,7 @@ pub(crate) struct RunArgs {
     /// client, `ridethrough lab drive`]
     #[arg(long, value_name = "CMD")]
     client: Option<String>,
-    /// The client is a bridge behind a host that has a session: it is not asked to do without one
+    /// The client is a bridge behind a host that has a session: it is not asked to do without one, nor to log in
     #[arg(long, requires = "client")]
     bridge: bool,
     /// What the client is called in reports [default: the command]
@@ -58,7 +58,13 @@ pub(crate) struct RunArgs {
 
 pub(super) fn play(args: &RunArgs) -> Result<ExitCode> {
     let scenarios = args.choice.played()?;
-    let scenarios: Vec<_> = scenarios.iter().collect();
+    let is_played = |it: &&Scenario| !(args.bridge && it.asks_for_login());
+    let all = scenarios.len();
+    let scenarios: Vec<_> = scenarios.iter().filter(is_played).collect();
+    if scenarios.len() < all {
+        let left = all - scenarios.len();
+        eprintln!("{left} scenarios are about logins, which no bridge begins: they are left out");
+    }
     let contender = RunClient::new(args)?;
     // Before the minutes that a run may take, not after.
     for path in args.files() {
@@ -115,7 +121,7 @@ impl RunClient {
                     return Err(absent(command).into());
                 }
                 let program = if args.bridge { program.before_a_bridge() } else { program };
-                (command.clone(), program, command.clone())
+                (command.clone(), with_browser(program)?, command.clone())
             }
             None => ("ridethrough lab drive".to_owned(), ourselves()?, "ridethrough".to_owned()),
         };
@@ -134,7 +140,14 @@ fn absent(command: &str) -> Misuse {
 /// Our own client, by the same protocol as all others.
 pub(super) fn ourselves() -> Result<Program> {
     let this = std::env::current_exe().context("this program does not know its own path")?;
-    Ok(Program::new([this.as_os_str(), "lab".as_ref(), "drive".as_ref()]))
+    with_browser(Program::new([this.as_os_str(), "lab".as_ref(), "drive".as_ref()]))
+}
+
+/// Gives the program a browser, by which it can log in.
+pub(super) fn with_browser(program: Program) -> Result<Program> {
+    let this = std::env::current_exe().context("this program does not know its own path")?;
+    let browser = [this.as_os_str(), "lab".as_ref(), "browser".as_ref()];
+    program.with_browser(&browser).context("the browser could not be written")
 }
 
 async fn run(

@@ -10,7 +10,7 @@ use ridethrough_lab::score::{Score, Verdict};
 use ridethrough_lab::stage::{Doors, Stage};
 
 use super::drive::play_script;
-use super::pipes::client_on;
+use super::pipes::{client_on, login_on};
 
 #[tokio::test(start_paused = true)]
 async fn our_client_passes_every_scenario_without_a_soft_one() {
@@ -56,7 +56,8 @@ async fn put_through(scenario: &Scenario) -> Score {
                 let text = serde_json::to_string(&line)?;
                 said.send(text).map_err(std::io::Error::other)
             };
-            play_script(|| client_on(&stage), script, tell).await.unwrap();
+            let login = login_on(&stage);
+            play_script(|| client_on(&stage), login, script, tell).await.unwrap();
         }) as futures_util::future::BoxFuture<'static, ()>
     });
     run_on(&stage, scenario, &client).await

@@ -74,7 +74,7 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn dial(authority: String) -> BoxFuture<'static, Dialed> {
+pub(super) fn dial(authority: String) -> BoxFuture<'static, Dialed> {
     Box::pin(async move {
         let stream = TcpStream::connect(authority).await?;
         stream.set_nodelay(true)?;

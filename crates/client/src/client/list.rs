@@ -52,7 +52,7 @@ pub struct Page<T> {
 
 #[expect(private_bounds, reason = "what can be listed is what the client has a method for")]
 impl<T: Listed> List<T> {
-    pub(super) const fn new(client: Client) -> Self {
+    pub(crate) const fn new(client: Client) -> Self {
         Self {
             client,
             most_pages: PAGES,

@@ -1,7 +1,9 @@
 //! The transport over HTTP/1.1 and HTTP/2: one request out, one answer in.
 //!
 //! It writes a request as HTTP, sends it on a connection of the pool and reads the head of the answer. What
-//! each failure proves is in `proof`. It never retries and never follows a redirect.
+//! each failure proves is in `proof`. It never retries and never follows a redirect. The one request that is
+//! made twice is one whose token is bound to a key, when the server refused its proof only for want of a
+//! nonce (RFC 9449, 9): the server has not run it, and nobody but the key can answer.
 
 mod body;
 mod cookies;
@@ -10,6 +12,7 @@ mod proof;
 mod request;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -20,7 +23,8 @@ use hyper::body::Incoming;
 use ridethrough_core::head::Content;
 use ridethrough_core::{AnswerHead, Cause, Failure, Generation, Outgoing};
 
-use crate::credentials::Token;
+use crate::credentials::{ProofOfPossession, ProofVerdict, Token};
+use crate::drain::{self, Bounds};
 use crate::endpoint::Endpoint;
 use crate::pool::{Http1, Http2Stream, Lease, Pool};
 use crate::transport::{Reply, Transport, TransportRequest};
@@ -56,10 +60,12 @@ impl Http {
     }
 }
 
-/// What reading an answer needs to know of its request.
+/// What reading an answer needs to know of its request, and what the answer says about its proof.
 struct SentRequest {
     generation: Generation,
     path: Option<PathAndQuery>,
+    proof: Option<Arc<dyn ProofOfPossession>>,
+    verdict: ProofVerdict,
 }
 
 impl Transport for Http {
@@ -76,24 +82,46 @@ impl Transport for Http {
 
 impl HttpShared {
     async fn ask(&self, outgoing: Outgoing, token: Option<Token>) -> Result<Reply, Failure> {
+        let again = token.as_ref().and_then(Token::proof).map(|_| outgoing.clone());
+        let (reply, verdict) = self.ask_once(outgoing, token.as_ref()).await?;
+        match (again, verdict) {
+            (Some(outgoing), ProofVerdict::WantsNonce) => {
+                if let Reply::Answered { body, .. } = reply {
+                    drain::drain(body, REST).await;
+                }
+                let answered = self.ask_once(outgoing, token.as_ref()).await;
+                answered.map(|(reply, _)| reply)
+            }
+            _ => Ok(reply),
+        }
+    }
+
+    async fn ask_once(
+        &self,
+        outgoing: Outgoing,
+        token: Option<&Token>,
+    ) -> Result<(Reply, ProofVerdict), Failure> {
         let (generation, lane, route) = (outgoing.to.generation, outgoing.lane, outgoing.route);
-        let request = request::build(self, outgoing, token.as_ref())
+        let request = request::build(self, outgoing, token)
             .ok_or_else(|| Failure::unknown(Cause::Unreadable).with_detail(NO_HEADER))?;
-        let asked = SentRequest { generation, path: request.uri().path_and_query().cloned() };
-        match self.pool.lease(lane, route).await? {
+        let path = request.uri().path_and_query().cloned();
+        let proof = token.and_then(Token::proof).cloned();
+        let mut asked = SentRequest { generation, path, proof, verdict: ProofVerdict::Settled };
+        let reply = match self.pool.lease(lane, route).await? {
             Lease::Http1(connection) => {
                 let request = request::for_http1(request, self.host.clone());
-                self.ask_http1(connection, request, &asked).await
+                self.ask_http1(connection, request, &mut asked).await?
             }
-            Lease::Http2(stream) => self.ask_http2(stream, request, &asked).await,
-        }
+            Lease::Http2(stream) => self.ask_http2(stream, request, &mut asked).await?,
+        };
+        Ok((reply, asked.verdict))
     }
 
     async fn ask_http1(
         &self,
         mut connection: Http1,
         request: Request<Full<Bytes>>,
-        asked: &SentRequest,
+        asked: &mut SentRequest,
     ) -> Result<Reply, Failure> {
         let response = match connection.send(request).await {
             Ok(response) => response,
@@ -121,7 +149,7 @@ impl HttpShared {
         &self,
         mut stream: Http2Stream,
         request: Request<Bytes>,
-        asked: &SentRequest,
+        asked: &mut SentRequest,
     ) -> Result<Reply, Failure> {
         let response = match stream.send(request).await {
             Ok(response) => response,
@@ -144,10 +172,13 @@ impl HttpShared {
     fn read_head(
         &self,
         response: Response<Incoming>,
-        asked: &SentRequest,
+        asked: &mut SentRequest,
     ) -> (AnswerHead, Incoming) {
         let (parts, incoming) = response.into_parts();
         self.cookies.keep(asked.generation, &parts.headers);
+        if let Some(proof) = &asked.proof {
+            asked.verdict = proof.judge(parts.status, &parts.headers);
+        }
         let path = asked.path.as_ref().map_or("/", PathAndQuery::as_str);
         (read_head(&parts, &self.endpoint, path), incoming)
     }
@@ -176,6 +207,8 @@ fn plain(reply: Reply, coding: Option<String>) -> Result<Reply, Failure> {
     }
 }
 
+/// What is spent on the rest of a refusal whose request is sent again.
+const REST: Bounds = Bounds { within: Duration::from_secs(1), bytes: 64 << 10 };
 const NO_HEADER: &str = "the server gave a name or path to repeat that HTTP cannot carry";
 
 #[cfg(test)]

@@ -57,6 +57,11 @@ pub(super) fn build(
         headers.insert(COOKIE, cookies);
     }
     *request.method_mut() = method;
+    if let Some(proof) = token.and_then(Token::proof)
+        && let Some(value) = proof.prove(request.method(), request.uri())
+    {
+        request.headers_mut().insert(DPOP, value);
+    }
     Some(request)
 }
 
@@ -122,6 +127,7 @@ const OURS: [&str; 13] = [
     "transfer-encoding",
 ];
 
+const DPOP: HeaderName = HeaderName::from_static("dpop");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");

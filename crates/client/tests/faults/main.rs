@@ -20,6 +20,7 @@ mod credentials;
 mod dialects;
 mod draining;
 mod http2;
+mod possession;
 mod proof;
 mod reconnecting;
 mod repeating;

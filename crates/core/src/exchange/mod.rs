@@ -30,7 +30,9 @@ pub(crate) use decide::{Ending, MOST_STEP_UPS, Rules, Step, follow};
 pub(crate) use origin::{Origin, Purpose};
 pub(crate) use resume_state::{Novelty, ResumeState};
 pub(crate) use round::{Round, RoundReply, Wanted};
-pub(crate) use state::{Doubt, EraDoubt, Live, Phase, RefusedBy, State, Then, Via, Waiting};
+pub(crate) use state::{
+    Doubt, EraDoubt, LastRefusal, Live, Phase, RefusedBy, State, Then, Via, Waiting,
+};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,8 +73,8 @@ pub(crate) struct Exchange {
     pub(crate) route: Route,
     /// The address, if it is not that of the session in force.
     pub(crate) to: Option<Address>,
-    /// The server's words in its last refusal.
-    pub(crate) said: Option<Arc<str>>,
+    /// The server's last refusal.
+    pub(crate) last_refusal: Option<LastRefusal>,
     /// Whether the last answer named the request by its id.
     pub(crate) is_named: bool,
     /// The answer in the last refusal, which the call ends with if the guard or limit that refused cannot be
@@ -146,7 +148,7 @@ impl Exchange {
             target: None,
             route: Route::Any,
             to: None,
-            said: None,
+            last_refusal: None,
             is_named: false,
             refused_with: None,
             round: Round::default(),
@@ -293,7 +295,8 @@ impl Exchange {
             elapsed: now.since(self.began),
             retry_after: ending.retry_after.or_else(|| self.hinted()),
             reason: ending.reason,
-            said: self.said.clone(),
+            status: self.last_refusal.as_ref().map(|it| it.status),
+            said: self.last_refusal.as_ref().and_then(|it| it.said.clone()),
             is_repeatable,
         }
     }

@@ -1,5 +1,7 @@
 //! The states of an exchange: waiting, out, accepted, or with an answer that is not believed yet.
 
+use std::sync::Arc;
+
 use http::StatusCode;
 
 use crate::answer::{PostReading, Suspicion};
@@ -37,6 +39,14 @@ pub(crate) struct EraDoubt {
     pub(crate) refusal: RefusedBy,
     /// Whether the refusal itself proves that the request was not carried out.
     pub(crate) is_proof: bool,
+}
+
+/// An answer that refused a request, as the error of its call reports it.
+#[derive(Clone, Debug)]
+pub(crate) struct LastRefusal {
+    pub(crate) status: StatusCode,
+    /// The server's words.
+    pub(crate) said: Option<Arc<str>>,
 }
 
 /// How a request was refused: the status, and the code of the error in its body.

@@ -39,12 +39,11 @@ pub use credentials::NoCredentials;
 pub use request::{CallOptions, Identity, Request};
 pub use status::{Status, WaitingFor};
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::answer::words;
 use crate::era::{Eras, Version};
-use crate::exchange::{Deadline, Ending, Then};
+use crate::exchange::{Deadline, Ending, LastRefusal, Then};
 use crate::head::AnswerHead;
 use crate::ids::ExchangeId;
 use crate::message::Params;
@@ -233,9 +232,12 @@ impl Link {
         }
     }
 
-    /// Returns words of the server with secrets masked, fit to be shown.
-    fn quoted(&self, words: Option<String>) -> Option<Arc<str>> {
-        words::quoted(&self.credentials.secrets().masked(&words?))
+    /// Returns the refusal that an answer is, if it is one: the server's words with secrets masked, fit to be
+    /// shown.
+    fn refusal_in(&self, head: &AnswerHead, words: Option<String>) -> Option<LastRefusal> {
+        let said =
+            words.and_then(|words| words::quoted(&self.credentials.secrets().masked(&words)));
+        (!head.status.is_success()).then(|| LastRefusal { status: head.status, said })
     }
 }
 

@@ -65,6 +65,7 @@ fn the_same_words_never_claim_a_run_that_cannot_have_happened() {
         elapsed: Duration::from_secs(10),
         retry_after: None,
         reason: Reason::Transport(Failure::not_sent(Cause::ConnectRefused)),
+        status: None,
         said: None,
         is_repeatable: true,
     };

@@ -58,7 +58,11 @@ fn a_401_with_renewed_credentials_ends_the_call() {
     rig.challenge(&again);
 
     assert_eq!(rig.kind(id), Kind::Unauthorized);
-    assert_eq!(rig.error(id).delivery, Delivery::Refused);
+    let error = rig.error(id);
+    assert_eq!(
+        (error.delivery, error.status.map(|it| it.as_u16())),
+        (Delivery::Refused, Some(401))
+    );
 }
 
 #[test]
@@ -217,6 +221,7 @@ fn a_403_for_scope_is_stepped_up_at_most_twice() {
     rig.answer_with(&post, scope_head(), "");
 
     assert_eq!(rig.kind(id), Kind::Unauthorized);
+    assert_eq!(rig.error(id).status.map(|it| it.as_u16()), Some(403));
     assert_eq!(rig.credentials_asked, 2);
 }
 
@@ -235,6 +240,7 @@ fn a_handshake_is_stepped_up_at_most_twice_too() {
     rig.answer_with(&initialize, scope_head(), "");
 
     assert_eq!(rig.kind(id), Kind::Unauthorized);
+    assert_eq!(rig.error(id).status.map(|it| it.as_u16()), Some(403));
     assert_eq!(rig.credentials_asked, 2);
 }
 

@@ -10,7 +10,7 @@ from player import main, words
 
 
 class Adapter:
-    def __init__(self, url, bearer, hear):
+    def __init__(self, url, bearer, login, hear):
         self.hear = hear
         self.client = Client(url, auth=bearer, message_handler=self.heard)
 

@@ -9,19 +9,23 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from pydantic import TypeAdapter
 
+from login import Login
 from player import main, words
 
 
 class Adapter:
-    def __init__(self, url, bearer, hear):
-        self.url, self.bearer, self.hear = url, bearer, hear
+    kept = None
+
+    def __init__(self, url, bearer, login, hear):
+        self.url, self.bearer, self.login, self.hear = url, bearer, login, hear
         self.stack, self.client = AsyncExitStack(), None
 
     async def __aenter__(self):
         server = self.url
-        if self.bearer is not None:
+        if self.bearer is not None or self.login is not None:
             # The way to a header is an HTTP client of one's own; this one has the SDK's default timeouts.
-            http = create_mcp_http_client(headers={"Authorization": f"Bearer {self.bearer}"})
+            headers = None if self.bearer is None else {"Authorization": f"Bearer {self.bearer}"}
+            http = create_mcp_http_client(headers=headers, auth=await self.provider())
             server = streamable_http_client(self.url, http_client=await self.stack.enter_async_context(http))
         try:
             self.client = await self.stack.enter_async_context(Client(server, message_handler=self.heard))
@@ -35,6 +39,12 @@ class Adapter:
             "serverInfo": info and plain(info),
             "instructions": self.client.instructions,
         }
+
+    async def provider(self):
+        if self.login is None:
+            return None
+        Adapter.kept = Adapter.kept or Login()
+        return await Adapter.kept.provider(self.url, self.login["within_s"])
 
     async def __aexit__(self, *error):
         return await self.stack.__aexit__(*error)

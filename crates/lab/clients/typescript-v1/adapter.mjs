@@ -11,7 +11,7 @@ class Adapter {
     #client = new Client({ name: 'lab-client-typescript-v1', version: '1.0.0' });
     #transport;
 
-    constructor(url, bearer, hear) {
+    constructor(url, { bearer }, hear) {
         const headers = bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` };
         this.#transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
         this.#client.fallbackNotificationHandler = async (notification) => hear(notification);

@@ -31,6 +31,9 @@ pub enum Step {
         /// The bearer token that it sends.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bearer: Option<String>,
+        /// Lets it log in by OAuth when the server asks for that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        login: Option<LoginStep>,
     },
     /// Sends any request.
     Request {
@@ -48,6 +51,14 @@ pub enum Step {
         /// How long, in seconds.
         s: f64,
     },
+}
+
+/// How a client logs in: the authorization URL is opened by the program in `BROWSER`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoginStep {
+    /// How long the person has to log in.
+    pub within_s: f64,
 }
 
 impl Step {
@@ -70,7 +81,10 @@ impl Step {
             }
             Self::Request { timeout_s, .. } => wrong_time("timeout_s", *timeout_s),
             Self::Sleep { s } => wrong_time("s", Some(*s)),
-            Self::Close {} | Self::Initialize { .. } => None,
+            Self::Initialize { login, .. } => {
+                wrong_time("within_s", login.as_ref().map(|login| login.within_s))
+            }
+            Self::Close {} => None,
         }
     }
 }
@@ -101,6 +115,7 @@ mod tests {
         let script = json!([
             {"op": "initialize"},
             {"op": "initialize", "bearer": "t1"},
+            {"op": "initialize", "login": {"within_s": 3.0}},
             {"op": "call", "tool": "echo", "args": {"msg": "a"}, "timeout_s": 5.0, "concurrency": 10,
              "cancel_after_s": 0.5},
             {"op": "request", "method": "prompts/list", "params": {"cursor": "2"}},

@@ -26,7 +26,12 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn start(words: &[OsString], url: &str, script: &Path) -> io::Result<Self> {
+    pub(super) fn start(
+        words: &[OsString],
+        url: &str,
+        script: &Path,
+        browser: Option<&Path>,
+    ) -> io::Result<Self> {
         let [program, arguments @ ..] = words else {
             return Err(io::Error::new(io::ErrorKind::NotFound, "no words"));
         };
@@ -39,6 +44,11 @@ impl Process {
             command.env_remove(variable).env_remove(variable.to_lowercase());
         }
         command.env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1");
+        match browser {
+            Some(browser) => command.env("BROWSER", browser),
+            // That of the person at this machine stays closed.
+            None => command.env("BROWSER", "true"),
+        };
         let mark = Kin::mark(&mut command);
         let mut child = command.spawn()?;
         let kin = Kin::new(child.id(), mark);

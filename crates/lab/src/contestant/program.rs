@@ -3,12 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, try_join_all};
 use tokio::time::Instant;
 
+use super::browser_file::BrowserFile;
 use super::process::Process;
 use super::{Contestant, End, Performance, Stderr, Transcript};
 use crate::adapter::Step;
@@ -22,6 +24,7 @@ pub struct Program {
     words: Vec<OsString>,
     lead: Duration,
     is_bridge: bool,
+    browser: Option<Arc<BrowserFile>>,
 }
 
 /// A command line that names no program.
@@ -39,13 +42,23 @@ impl Program {
     /// Creates a program from its name and its first arguments.
     pub fn new(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let words = words.into_iter().map(|word| word.as_ref().to_owned()).collect();
-        Self { words, lead: Duration::ZERO, is_bridge: false }
+        Self { words, lead: Duration::ZERO, is_bridge: false, browser: None }
     }
 
     /// Declares the program to be the host of a bridge that is put through the scenarios.
     #[must_use]
     pub fn before_a_bridge(self) -> Self {
         Self { is_bridge: true, ..self }
+    }
+
+    /// Lets the program find these words in `BROWSER`, to log in by: they open the URL that is added to them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no file can be written for it.
+    pub fn with_browser(self, words: &[&OsStr]) -> io::Result<Self> {
+        let browser = Some(Arc::new(BrowserFile::write(words)?));
+        Ok(Self { browser, ..self })
     }
 
     /// Measures how long the program takes to start while `at_once` of it start together, so that this time
@@ -69,7 +82,7 @@ impl Program {
         let server = Server::new(Protocol::Http1, Mcp::new());
         let address = server.listen().await.map_err(|error| error.to_string())?;
         let url = format!("http://{address}/mcp");
-        self.timed_by(&url, Step::Initialize { bearer: None }, at_once, patience).await
+        self.timed_by(&url, Step::Initialize { bearer: None, login: None }, at_once, patience).await
     }
 
     async fn timed_by(
@@ -133,8 +146,9 @@ impl Program {
     async fn run(&self, url: &str, script: &[Step], limit: Duration) -> Performance {
         let began = Instant::now();
         let mut transcript = Transcript::default();
-        let started = ScriptFile::write(script)
-            .and_then(|file| Ok((Process::start(&self.words, url, &file.0)?, file)));
+        let started = ScriptFile::write(script).and_then(|file| {
+            Ok((Process::start(&self.words, url, &file.0, self.browser())?, file))
+        });
         let (mut process, _file) = match started {
             Ok(started) => started,
             Err(error) => {
@@ -145,6 +159,10 @@ impl Program {
         let end = process.listen(limit, |line| transcript.hear(line)).await;
         let stderr = process.end().await;
         transcript.into_performance(end, stderr, began)
+    }
+
+    fn browser(&self) -> Option<&Path> {
+        self.browser.as_deref().map(BrowserFile::path)
     }
 
     fn reason(&self, error: &io::Error) -> String {

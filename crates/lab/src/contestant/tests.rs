@@ -33,6 +33,16 @@ async fn the_url_and_the_script_are_the_last_arguments() {
 }
 
 #[tokio::test]
+async fn a_program_finds_its_browser_and_what_is_opened_arrives_as_it_is() {
+    let browser = ["printf".as_ref(), "it's %s".as_ref()];
+    let program = shell(r#""$BROWSER" 'http://a/?b=$c&d="e f"' >&2"#);
+
+    let performance = perform(program.with_browser(&browser).unwrap(), LIMIT).await;
+
+    assert_eq!(performance.stderr, r#"it's http://a/?b=$c&d="e f""#);
+}
+
+#[tokio::test]
 async fn a_failed_program_is_told_by_its_status() {
     let performance = perform(shell("exit 3"), LIMIT).await;
 

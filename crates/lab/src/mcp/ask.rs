@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::era::{Era, Spoken};
 use super::{Deed, Entry, Mcp, Notes, Run, Sse, What, behaviour, inquiry, results, stateless};
+use crate::issuer::{IssuerReply, IssuerRequest};
 use crate::turn::{Reply, Turn};
 
 /// What the handler of a rule gets. Dropping it leaves the request unanswered:
@@ -97,6 +98,20 @@ impl Ask {
         rounds.is_some_and(|rounds| {
             !matches!(inquiry::next(rounds, &params), inquiry::InquiryStep::Run)
         })
+    }
+
+    /// Carries out a request to the authorization server that this server is, or for the metadata by which
+    /// clients find one; `None` if it is neither.
+    pub(crate) fn carry_out_login(&self) -> Option<IssuerReply> {
+        let (issuer, guard) = {
+            let state = self.mcp.state();
+            (state.issuer.clone(), state.guard.clone())
+        };
+        let Entry { http, target, body, .. } = &self.entry;
+        let authorization = self.entry.header("authorization");
+        let request = IssuerRequest { http: http.as_str(), target, body, authorization };
+        let document = || guard.and_then(|guard| guard.document(http.as_str(), target));
+        issuer.and_then(|issuer| issuer.answer(&request)).or_else(document)
     }
 
     /// A JSON-RPC response to this request, with this result.

@@ -8,10 +8,14 @@ use super::ask::error_message;
 use super::era::Era;
 use super::state::{McpState, Style};
 use super::{Ask, What, standing, stateless, subscription};
+use crate::issuer::IssuerReply;
 
 pub(super) async fn behave(ask: Ask) {
+    if let Some(IssuerReply { status, headers, body, .. }) = ask.carry_out_login() {
+        return send_whole(ask, WholeAnswer { status, headers, body: body.into() }).await;
+    }
     if let Some(refusal) = refusal(&ask) {
-        return ask.status(refusal.status, &refusal.headers, refusal.body).await;
+        return send_whole(ask, refusal).await;
     }
     match ask.entry.what.clone() {
         What::Delete => end_session(ask).await,
@@ -29,14 +33,21 @@ pub(super) async fn behave(ask: Ask) {
     }
 }
 
-pub(super) struct Refusal {
+/// An answer that needs no further thought.
+pub(super) struct WholeAnswer {
     pub(super) status: u16,
-    pub(super) headers: Vec<(&'static str, &'static str)>,
+    pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: Bytes,
 }
 
+/// Answers with this.
+pub(super) async fn send_whole(ask: Ask, WholeAnswer { status, headers, body }: WholeAnswer) {
+    let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    ask.status(status, &headers, body).await;
+}
+
 /// Why this request is refused before it is read any further.
-pub(super) fn refusal(ask: &Ask) -> Option<Refusal> {
+pub(super) fn refusal(ask: &Ask) -> Option<WholeAnswer> {
     if let Some(refusal) = missing_bearer(ask) {
         return Some(refusal);
     }
@@ -47,45 +58,59 @@ pub(super) fn refusal(ask: &Ask) -> Option<Refusal> {
     }
 }
 
-fn refused_session(ask: &Ask, state: &McpState) -> Option<Refusal> {
+fn refused_session(ask: &Ask, state: &McpState) -> Option<WholeAnswer> {
     if !state.issues_sessions || is_initialize(&ask.entry.what) {
         return None;
     }
     match &ask.entry.session {
         None => {
             let body = ask.error(-32000, "Bad Request: Mcp-Session-Id header is required");
-            Some(Refusal { status: 400, headers: vec![JSON], body })
+            Some(WholeAnswer { status: 400, headers: owned(JSON), body })
         }
         Some(session) if state.knows(session, &ask.entry) => None,
         Some(_) => {
             let lost = &state.lost_session;
             let is_json = serde_json::from_slice::<Value>(&lost.body).is_ok();
-            let headers = vec![if is_json { JSON } else { TEXT }];
-            Some(Refusal { status: lost.status.as_u16(), headers, body: lost.body.clone() })
+            let headers = owned(if is_json { JSON } else { TEXT });
+            Some(WholeAnswer { status: lost.status.as_u16(), headers, body: lost.body.clone() })
         }
     }
 }
 
-fn refused_stateless(ask: &Ask, state: &McpState) -> Option<Refusal> {
+fn refused_stateless(ask: &Ask, state: &McpState) -> Option<WholeAnswer> {
     if ask.entry.http != Method::POST {
-        return Some(Refusal { status: 405, headers: vec![("allow", "POST")], body: Bytes::new() });
+        let headers = owned(("allow", "POST"));
+        return Some(WholeAnswer { status: 405, headers, body: Bytes::new() });
     }
     if ask.entry.what == What::Response {
         let body = ask.error(-32600, "Invalid Request: no answer is expected");
-        return Some(Refusal { status: 400, headers: vec![JSON], body });
+        return Some(WholeAnswer { status: 400, headers: owned(JSON), body });
     }
     let wrong = stateless::wrong(ask, state)?;
     let body = error_message(ask.id(), wrong.error()).to_string().into();
-    Some(Refusal { status: wrong.status, headers: vec![JSON], body })
+    Some(WholeAnswer { status: wrong.status, headers: owned(JSON), body })
 }
 
 /// The refusal of a request without the token that is required.
-pub(super) fn missing_bearer(ask: &Ask) -> Option<Refusal> {
+pub(super) fn missing_bearer(ask: &Ask) -> Option<WholeAnswer> {
     let state = ask.mcp().state();
     let bearer = ask.entry.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
     let is_missing = state.bearer.is_some() && state.bearer.as_deref() != bearer;
-    let headers = vec![("www-authenticate", "Bearer")];
-    is_missing.then_some(Refusal { status: 401, headers, body: Bytes::new() })
+    let refused = is_missing.then(|| (401, "Bearer".to_owned())).or_else(|| {
+        let tool = match &ask.entry.what {
+            What::Request { tool, .. } => tool.as_deref(),
+            _ => None,
+        };
+        state.guard.as_ref().and_then(|guard| guard.refusal(bearer, tool))
+    });
+    refused.map(|(status, challenge)| {
+        let headers = vec![("www-authenticate", challenge)];
+        WholeAnswer { status, headers, body: Bytes::new() }
+    })
+}
+
+fn owned((name, value): (&'static str, &str)) -> Vec<(&'static str, String)> {
+    vec![(name, value.to_owned())]
 }
 
 fn is_initialize(what: &What) -> bool {

@@ -140,7 +140,7 @@ mod tests {
             ("/mcp?x=/.well-known/", Some(events), "listen"),
             ("/mcp", Some("application/json"), "GET /mcp"),
             ("/favicon.ico", Some("image/*, */*"), "GET /favicon.ico"),
-            ("/authorize?a=b", None, "GET /authorize?a=b"),
+            ("/authorize?a=b", None, "GET /authorize"),
             (RESOURCE, Some("*/*"), "GET /.well-known/oauth-protected-resource/mcp"),
             (RESOURCE, Some(events), "GET /.well-known/oauth-protected-resource/mcp"),
             ("/mcp/.well-known/x", Some(events), "GET /mcp/.well-known/x"),

@@ -115,7 +115,7 @@ impl OldMcp {
 
     async fn behave(self, ask: Ask) {
         if let Some(refusal) = behaviour::missing_bearer(&ask) {
-            return ask.status(refusal.status, &refusal.headers, refusal.body).await;
+            return behaviour::send_whole(ask, refusal).await;
         }
         let is_message = ask.entry.target.starts_with(MESSAGES);
         match ask.entry.what {

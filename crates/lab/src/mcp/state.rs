@@ -13,6 +13,7 @@ use super::share::Share;
 use super::subscription::Subscriber;
 use super::tape::Tapes;
 use super::{Ask, Entry, Mark, Round, Spoken, When, results};
+use crate::issuer::{Guard, Issuer};
 
 /// How requests are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -44,6 +45,10 @@ pub(super) struct McpState {
     /// An object, to which the protocol version is added.
     pub(super) initialize_result: Value,
     pub(super) bearer: Option<String>,
+    /// Admits requests by tokens of an authorization server.
+    pub(super) guard: Option<Guard>,
+    /// The authorization server that it is itself.
+    pub(super) issuer: Option<Issuer>,
     pub(super) tools: Value,
     /// By tool: the input that it asks for before it runs.
     pub(super) rounds: BTreeMap<String, Vec<Round>>,
@@ -109,6 +114,8 @@ impl Default for McpState {
             lost_session: LostSessionReply::new(404, lost.to_string().into()),
             initialize_result: results::initialize(),
             bearer: None,
+            guard: None,
+            issuer: None,
             tools: results::tools(),
             rounds: BTreeMap::new(),
             tapes: Tapes::default(),

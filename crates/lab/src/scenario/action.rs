@@ -10,9 +10,11 @@ use crate::Spoken;
 /// One action of a server. In a file: a word, or a table with the word as its only key.
 ///
 /// In texts, `{{id}}` is the request's id, `{{answer}}` the whole correct answer as JSON, `{{length}}` its
-/// length in bytes, `{{url}}` this server and `{{other}}` the other one. Where a stream is resumed, request
-/// and answer are those of the stream on which the named event was sent; so concurrent calls need event ids
-/// of their own, such as `{{id}}-1`.
+/// length in bytes, `{{url}}` this server, `{{main}}` the first, `{{other}}` the other one,
+/// `{{other_origin}}` its origin and `{{issuer}}` the origin of the authorization server. After `run`, `{{access_token}}`, `{{refresh_token}}`, `{{code}}`,
+/// `{{location}}`, `{{redirect_uri}}` and `{{state}}` are what an authorization server has answered. Where a
+/// stream is resumed, request and answer are those of the stream on which the named event was sent; so
+/// concurrent calls need event ids of their own, such as `{{id}}-1`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -29,6 +31,10 @@ pub enum Action {
     Cut,
     /// Dies, and restarts after this many seconds without its sessions.
     Down(f64),
+    /// Makes every access token that was issued so far a bad one.
+    EndAccessTokens,
+    /// Ends every login: no refresh token is good any more.
+    EndLogins,
     /// Ends every `subscriptions/listen` with its result.
     EndSubscriptions,
     /// Speaks this era from now on: an upgrade, or a rollback.
@@ -39,8 +45,13 @@ pub enum Action {
     Finish,
     /// Sends this many bytes of `x`, unframed, on the open stream.
     Flood(u64),
+    /// Makes the authorization servers forget every client.
+    ForgetClients,
     /// Forgets every session.
     ForgetSessions,
+    /// Refuses the request as a correct server does, if that refuses it: for want of a token or a session. What
+    /// follows is then skipped.
+    Guard,
     /// Sends nothing more, until the client closes.
     Hold,
     /// Refuses unknown sessions with this answer from now on.
@@ -69,7 +80,7 @@ pub enum Action {
     ResetConnections,
     /// Sends a `retry:` field with this text: how many milliseconds to wait before resuming.
     Retry(String),
-    /// Runs the tool.
+    /// Runs the tool, or carries out what an authorization server is asked for.
     Run,
     /// Writes this on every connection with nothing under way, and closes it.
     SayOnIdle(String),

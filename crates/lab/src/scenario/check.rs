@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::action::MOST_SECONDS;
 use super::{Match, Scenario};
+use crate::journal::Which;
 
 /// One sentence, and exactly one claim that makes it true.
 #[derive(Clone, Debug, Deserialize)]
@@ -28,6 +29,12 @@ pub struct Check {
     dials: Option<Bounds>,
     /// How many standing streams may be open at once.
     standing: Option<Bounds>,
+    /// How many times a person had to log in: the pages of an authorization server that a browser opened.
+    logins: Option<Bounds>,
+    /// How many requests showed a secret to a server that it was not made for.
+    leaks: Option<Bounds>,
+    /// How many refresh tokens were sent that had been sent before.
+    replays: Option<Bounds>,
     /// A text that the client must not print.
     unsaid: Option<String>,
 }
@@ -45,8 +52,14 @@ pub enum Claim<'a> {
     Dials(&'a Bounds),
     /// That requests have different ids.
     DistinctIds(&'a Match),
+    /// How many requests showed a secret to a server that it was not made for.
+    Leaks(&'a Bounds),
+    /// How many times a person had to log in.
+    Logins(&'a Bounds),
     /// The pauses between requests.
     Pauses(&'a Pauses),
+    /// How many refresh tokens were sent again.
+    Replays(&'a Bounds),
     /// How many requests came.
     Requests(&'a Requests),
     /// How many times a tool ran.
@@ -76,6 +89,9 @@ impl Check {
             self.connections.as_ref().map(Claim::Connections),
             self.dials.as_ref().map(Claim::Dials),
             self.standing.as_ref().map(Claim::Standing),
+            self.logins.as_ref().map(Claim::Logins),
+            self.leaks.as_ref().map(Claim::Leaks),
+            self.replays.as_ref().map(Claim::Replays),
             self.unsaid.as_deref().map(Claim::Unsaid),
         ];
         let mut made = claims.into_iter().flatten();
@@ -103,8 +119,7 @@ impl Claim<'_> {
         if step.is_some_and(|step| step >= scenario.client.len()) {
             return Some("is about a step that is not in the script");
         }
-        if matches!(self, Self::Requests(requests) if requests.at_other && scenario.other.is_none())
-        {
+        if matches!(self, Self::Requests(requests) if !scenario.has(requests.at)) {
             return Some("is about another server, and there is none");
         }
         if !self.times().all(|time| (0.0..=MOST_SECONDS).contains(&time)) {
@@ -126,9 +141,12 @@ impl Claim<'_> {
     fn bounds(&self) -> impl Iterator<Item = &Bounds> {
         let (one, other) = match self {
             Self::Calls(calls) => (Some(&calls.answered), Some(&calls.quick)),
-            Self::Connections(bounds) | Self::Dials(bounds) | Self::Standing(bounds) => {
-                (Some(*bounds), None)
-            }
+            Self::Connections(bounds)
+            | Self::Dials(bounds)
+            | Self::Leaks(bounds)
+            | Self::Logins(bounds)
+            | Self::Replays(bounds)
+            | Self::Standing(bounds) => (Some(*bounds), None),
             Self::Cancels(cancels) => (Some(&cancels.times), None),
             Self::Requests(requests) => (Some(&requests.times), None),
             Self::Runs(runs) => (Some(&runs.times), None),
@@ -274,9 +292,9 @@ pub struct Runs {
 pub struct Requests {
     /// Which requests.
     pub of: Match,
-    /// Whether to count those of the other server.
+    /// The server that they came to.
     #[serde(default)]
-    pub at_other: bool,
+    pub at: Which,
     /// How many.
     pub times: Bounds,
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::values::Fields;
-use crate::{Entry, What};
+use crate::{Entry, What, form};
 
 /// Describes requests: everything that is given must be true of them, so `{}` means all.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -12,7 +12,7 @@ use crate::{Entry, What};
 pub struct Match {
     /// The HTTP method.
     pub http: Option<String>,
-    /// Path and query.
+    /// The path; with a `?` in it, path and query.
     pub path: Option<String>,
     /// The method of a JSON-RPC request.
     pub method: Option<String>,
@@ -36,6 +36,10 @@ pub struct Match {
     pub session: Option<String>,
     /// Whether it names a session.
     pub has_session: Option<bool>,
+    /// Parameters that the query or the form in its body must have, with these values.
+    pub form: Fields,
+    /// Parameters that neither may have.
+    pub form_lacks: Vec<String>,
     /// Headers that it must have, with these values.
     pub headers: Fields,
     /// Headers that it must not have.
@@ -51,7 +55,7 @@ impl Match {
         let flag = |wanted: Option<bool>, seen: bool| wanted.is_none_or(|wanted| wanted == seen);
         let (method, tool, notification) = words(&entry.what);
         text(&self.http, Some(entry.http.as_str()))
-            && text(&self.path, Some(&entry.target))
+            && text(&self.path, Some(path_of(&entry.target, self.path.as_deref())))
             && text(&self.method, method)
             && text(&self.tool, tool)
             && text(&self.notification, notification)
@@ -63,7 +67,18 @@ impl Match {
             && flag(self.has_session, entry.session.is_some())
             && self.headers.iter().all(|(name, value)| entry.header(name) == Some(value))
             && self.lacks.iter().all(|name| !entry.headers.contains_key(name))
+            && self.form_holds(entry)
             && self.body_holds(entry)
+    }
+
+    fn form_holds(&self, entry: &Entry) -> bool {
+        if self.form.is_empty() && self.form_lacks.is_empty() {
+            return true;
+        }
+        let (_, mut seen) = form::target(&entry.target);
+        seen.extend(form::parameters(&String::from_utf8_lossy(&entry.body)));
+        self.form.iter().all(|(name, value)| seen.get(name) == Some(value))
+            && self.form_lacks.iter().all(|name| !seen.contains_key(name))
     }
 
     fn body_holds(&self, entry: &Entry) -> bool {
@@ -74,6 +89,13 @@ impl Match {
         let params = &message["params"];
         is_among(&self.params, params) && is_among(&self.args, &params["arguments"])
     }
+}
+
+/// What of a target is compared with the wanted path.
+fn path_of<'a>(target: &'a str, wanted: Option<&str>) -> &'a str {
+    let is_whole = wanted.is_some_and(|wanted| wanted.contains('?'));
+    let path = target.split_once('?').map_or(target, |(path, _)| path);
+    if is_whole { target } else { path }
 }
 
 /// Whether every wanted member is present, with its value.

@@ -1,5 +1,6 @@
 //! The settings of a server, and its rules for what goes wrong.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -7,6 +8,7 @@ use serde_json::Value;
 
 use super::action::{wrong_status, wrong_time};
 use super::{Action, LostSession, Match, Start};
+use crate::issuer::{Extent, Issues};
 use crate::{Round, Spoken, Style, Times};
 
 /// The settings of a server before the client starts.
@@ -30,6 +32,12 @@ pub struct Setting {
     pub replicas: Option<u64>,
     /// The bearer token that it requires.
     pub bearer: Option<String>,
+    /// Which requests need a token of the authorization server.
+    pub guards: Extent,
+    /// By tool: the scope that a call of it needs.
+    pub scope_of: BTreeMap<String, String>,
+    /// The tokens that it issues, if it is an authorization server.
+    pub issues: Option<Issues>,
     /// The tools that it lists, in place of the lab's own.
     pub tools: Option<Vec<Value>>,
     /// How it refuses an unknown session.
@@ -50,6 +58,8 @@ impl Setting {
         let mut turns = self.turn.iter().filter_map(|turn| wrong_time(turn.after));
         let mut acts = self.rule.iter().flat_map(|rule| &rule.acts);
         let time = time.or_else(|| turns.next());
+        let issues = self.issues.as_ref().and_then(|issues| wrong_time(issues.access_lives));
+        let time = time.or(issues);
         let replicas = (self.replicas == Some(0)).then(|| "`replicas` are one at least".to_owned());
         let passes = self.way == Way::HttpSse
             && self.rule.iter().flat_map(|rule| &rule.acts).any(|act| matches!(act, Action::Pass));

@@ -43,7 +43,7 @@ fn a_scenario_that_contradicts_itself_is_refused() {
         ),
         (
             "connections = { at_most = 2 }",
-            "requests = { of = {}, at_other = true, times = { exactly = 0 } }",
+            "requests = { of = {}, at = 'other', times = { exactly = 0 } }",
             "about another server, and there is none",
         ),
         ("connections = { at_most = 2 }", "unsaid = ''", "holds whatever happens"),
@@ -87,10 +87,10 @@ fn a_scenario_that_contradicts_itself_is_refused() {
 }
 
 #[test]
-fn groups_have_the_letters_from_a_to_k() {
+fn groups_have_the_letters_from_a_to_l() {
     let letters: String = Group::ALL.iter().map(|group| group.letter()).collect();
 
-    assert_eq!(letters, "ABCDEFGHIJK");
+    assert_eq!(letters, "ABCDEFGHIJKL");
 }
 
 const WHOLE: &str = r#"

@@ -149,5 +149,6 @@ const LEGEND: &str = "\
 **fail**: something that must hold did not; the word leads to what was seen. **hung**: the client had \
 to be stopped.\n\
 **ran twice**: a tool ran more often than it was called. A client that never repeats a call has a 0 here \
-too: what that costs its\ncallers is seen in the scenarios where a call could have been rescued (A to D, I). A \
+too: what that costs its\ncallers is seen in the scenarios where a call could have been rescued (A to D, I). **–**: not \
+played, because its adapter cannot log in (L). A \
 client that missed nothing but a limit\nof time was played again, alone, twice at the most.";

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::issuer::{Addresses, origin};
+
 /// The values of the placeholders in double braces.
 #[derive(Clone, Debug)]
 pub(super) struct Blanks {
@@ -11,8 +13,10 @@ pub(super) struct Blanks {
     pub(super) answer: String,
     /// `{{url}}`: this server.
     pub(super) url: String,
-    /// `{{other}}`: the other server.
-    pub(super) other: String,
+    /// Where all servers are: `{{main}}`, `{{other}}` and `{{issuer}}`.
+    pub(super) addresses: Addresses,
+    /// What an authorization server has answered, by name.
+    pub(super) issued: Vec<(&'static str, String)>,
 }
 
 impl Blanks {
@@ -25,11 +29,23 @@ impl Blanks {
         if !text.contains("{{") {
             return text.to_owned();
         }
+        let Addresses { main, other, issuer } = &self.addresses;
+        let mut text = text.to_owned();
+        let other_origin = origin(other).to_owned();
+        let own = [
+            ("url", &self.url),
+            ("main", main),
+            ("other", other),
+            ("other_origin", &other_origin),
+            ("issuer", issuer),
+        ];
+        let issued = self.issued.iter().map(|(name, value)| (*name, value));
+        for (name, value) in own.into_iter().chain(issued) {
+            text = text.replace(&format!("{{{{{name}}}}}"), value);
+        }
         // The answer comes last, so that text of a client in it is not taken for a placeholder.
         text.replace("{{id}}", &self.id)
             .replace("{{length}}", &self.answer.len().to_string())
-            .replace("{{url}}", &self.url)
-            .replace("{{other}}", &self.other)
             .replace("{{answer}}", &self.answer)
     }
 }
@@ -42,10 +58,13 @@ mod tests {
     fn every_blank_is_filled_and_the_answer_is_not_searched_for_more() {
         let [id, answer] = ["7", r#"{"text":"{{id}}"}"#].map(str::to_owned);
         let [url, other] = ["http://a/mcp", "http://b/mcp"].map(str::to_owned);
-        let blanks = Blanks { id, answer, url, other };
+        let addresses = Addresses { other, issuer: "http://c".to_owned(), ..Addresses::default() };
+        let issued = vec![("code", "x".to_owned())];
+        let blanks = Blanks { id, answer, url, addresses, issued };
 
-        let filled = blanks.fill("{{id}} {{length}} {{url}} {{other}} {{answer}}");
+        let filled =
+            blanks.fill("{{id}} {{length}} {{url}} {{other}} {{issuer}} {{code}} {{answer}}");
 
-        assert_eq!(filled, r#"7 17 http://a/mcp http://b/mcp {"text":"{{id}}"}"#);
+        assert_eq!(filled, r#"7 17 http://a/mcp http://b/mcp http://c x {"text":"{{id}}"}"#);
     }
 }

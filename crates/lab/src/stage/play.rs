@@ -59,7 +59,8 @@ impl StagePlayer {
             id: ask.id().to_string(),
             answer: ask.right_answer().to_string(),
             url: place.url.clone(),
-            other: place.other_url.clone(),
+            addresses: place.addresses.get().cloned().unwrap_or_default(),
+            issued: Vec::new(),
         });
         let notes = ask.notes();
         let stand = Stand::Asked(Box::new(ask));
@@ -75,6 +76,7 @@ impl StagePlayer {
             Action::Event(event) => self.event(event.id.as_deref(), &event.data).await,
             Action::Finish => self.finish().await,
             Action::Flood(bytes) => self.flood(*bytes).await,
+            Action::Guard => self.guard().await,
             Action::Hold => self.hold().await,
             Action::Manner(manner) => {
                 self.manner = Pieces { slice: manner.slice, gap: seconds(manner.gap) };
@@ -107,11 +109,23 @@ impl StagePlayer {
                 // The kill ends this very task.
                 pending::<()>().await;
             }
+            Action::EndAccessTokens => {
+                self.place.vault.end_access_tokens();
+                self.place.tell("access tokens ended");
+            }
+            Action::EndLogins => {
+                self.place.vault.end_logins();
+                self.place.tell("logins ended");
+            }
             Action::EndSubscriptions => {
                 // The scenario's checks count the subscribers.
                 mcp.end_subscriptions();
             }
             Action::Era(era) => self.place.speak(*era),
+            Action::ForgetClients => {
+                self.place.vault.forget_clients();
+                self.place.tell("clients forgotten");
+            }
             Action::ForgetSessions => {
                 mcp.forget_sessions();
                 self.place.tell("sessions forgotten");
@@ -137,9 +151,14 @@ impl StagePlayer {
         std::mem::replace(&mut self.stand, Stand::Over)
     }
 
-    fn run(&self) {
-        if let Stand::Asked(ask) = &self.stand {
-            ask.run();
+    fn run(&mut self) {
+        let Stand::Asked(ask) = &self.stand else { return };
+        match ask.carry_out_login() {
+            Some(reply) => {
+                self.blanks.answer = reply.body;
+                self.blanks.issued = reply.values;
+            }
+            None => ask.run(),
         }
     }
 
@@ -148,6 +167,12 @@ impl StagePlayer {
             Stand::Asked(ask) => Stand::Stream(ask.sse().await),
             stand => stand,
         };
+    }
+
+    async fn guard(&mut self) {
+        if matches!(&self.stand, Stand::Asked(ask) if ask.is_refused()) {
+            self.pass().await;
+        }
     }
 
     async fn pass(&mut self) {

@@ -104,11 +104,11 @@ async fn a_server_that_goes_down_is_back_without_its_sessions() {
     ask(&stage).await;
     tokio::time::sleep(Duration::from_millis(1)).await;
 
-    let refused = stage.dial("main.test:80").await.unwrap_err();
+    let refused = stage.dial("127.0.0.1:81").await.unwrap_err();
     tokio::time::sleep(Duration::from_secs(3)).await;
 
     assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
-    assert!(stage.dial("main.test:80").await.is_ok());
+    assert!(stage.dial("127.0.0.1:81").await.is_ok());
     let events: Vec<_> = stage.journal().events.into_iter().map(|it| it.what).collect();
     assert_eq!(events, ["down", "up"]);
 }
@@ -123,11 +123,11 @@ async fn a_server_that_starts_down_is_up_when_it_says() {
     let stage = Stage::open(&scenario, Doors::Pipes).await.unwrap();
     stage.begin();
 
-    let refused = stage.dial("main.test:80").await.is_err();
+    let refused = stage.dial("127.0.0.1:81").await.is_err();
     tokio::time::sleep(Duration::from_millis(1100)).await;
 
     assert!(refused);
-    assert!(stage.dial("main.test:80").await.is_ok());
+    assert!(stage.dial("127.0.0.1:81").await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
@@ -142,7 +142,7 @@ async fn a_closed_stage_stays_closed() {
         stage.close().await;
         tokio::time::sleep(Duration::from_secs(2)).await;
 
-        assert!(stage.dial("main.test:80").await.is_err(), "{rule}");
+        assert!(stage.dial("127.0.0.1:81").await.is_err(), "{rule}");
     }
 }
 
@@ -246,7 +246,7 @@ async fn a_padded_answer_is_right_and_as_long_as_it_says() {
 async fn a_coded_body_is_said_to_be_so() {
     let stage = stage("do = [{ status = { code = 200, body = '', coding = 'gzip' } }]").await;
 
-    let mut pipe = stage.dial("main.test:80").await.unwrap();
+    let mut pipe = stage.dial("127.0.0.1:81").await.unwrap();
     let head = "POST /mcp HTTP/1.1\r\nconnection: close\r\ncontent-length: ";
     let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"msg":"hi"}}}"#;
     let request = format!("{head}{}\r\n\r\n{call}", call.len());
@@ -328,7 +328,7 @@ async fn resume(stage: &Stage, after: &str) -> String {
 }
 
 async fn exchange(stage: &Stage, request: &str) -> String {
-    let mut pipe = stage.dial("main.test:80").await.unwrap();
+    let mut pipe = stage.dial("127.0.0.1:81").await.unwrap();
     pipe.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     // A reset is an end too.

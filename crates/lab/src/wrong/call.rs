@@ -8,18 +8,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::client::{Target, WrongClient, WrongRequest};
+use super::client::{WrongClient, WrongRequest};
+use super::login::Challenge;
 use super::mistake::Habit;
 use super::next::{Counts, Next};
 use super::sse::{Item, Parser};
+use super::target::Target;
 use super::trouble::{Trouble, TroubleKind, TroubleRefusal};
-use super::wire::WireBody;
+use crate::http1_client::WireBody;
 
 pub(super) struct Call {
     pub(super) client: Arc<WrongClient>,
     pub(super) id: u64,
     pub(super) method: String,
     pub(super) params: Value,
+    /// The token that the last request was sent with.
+    token: Option<String>,
     /// How often it was posted.
     posts: u32,
     pub(super) target: Target,
@@ -63,6 +67,7 @@ impl Call {
             id,
             method: method.to_owned(),
             params: params.clone(),
+            token: None,
             posts: 0,
             target: client.target.clone(),
             session: None,
@@ -121,6 +126,11 @@ impl Call {
             match next {
                 Next::AskEra | Next::End | Next::Suspect => return self.told(end),
                 Next::Hang => self.hang().await,
+                Next::LogIn(sent, header) => {
+                    let used = self.token.clone();
+                    self.client.log_in_again(Challenge { used, header: &header }).await?;
+                    way = sent;
+                }
                 Next::Redirect(target) => self.target = target,
                 Next::Renew(pause) => {
                     sleep(pause).await;
@@ -154,6 +164,10 @@ impl Call {
     }
 
     pub(super) async fn exchange(&mut self, way: AnswerWay) -> Result<Value, Trouble> {
+        if let Some(login) = &self.client.login {
+            login.before_request().await;
+        }
+        self.token = self.client.token();
         let ask = self.ask(way);
         let old = self.client.old();
         let awaited = old.as_ref().map(|old| old.answer_to(self.id));

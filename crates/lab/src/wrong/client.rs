@@ -15,10 +15,12 @@ use tokio::time::{Instant, sleep, timeout};
 use super::Dialer;
 use super::call::Call;
 use super::eras::WrongEra;
+use super::login::{Challenge, WrongLogin};
 use super::mistake::{Habit, Mistake};
 use super::old::OpenSse;
+use super::target::Target;
 use super::trouble::{Trouble, TroubleKind};
-use super::wire::{WireBody, WireConnection, WireReply};
+use crate::http1_client::{WireBody, WireConnection, WireReply};
 use crate::lock::lock;
 
 pub(super) struct WrongClient {
@@ -26,6 +28,8 @@ pub(super) struct WrongClient {
     pub(super) target: Target,
     dial: Dialer,
     bearer: Option<String>,
+    /// How it comes by tokens, if it logs in.
+    pub(super) login: Option<Arc<WrongLogin>>,
     pub(super) era: Mutex<WrongEra>,
     /// Whether it has given up on the stateless revision for good.
     pub(super) is_downgraded: Mutex<bool>,
@@ -61,13 +65,6 @@ pub(super) struct WrongClient {
 /// The notifications that came, in the words of the adapter protocol.
 pub(super) type Heard = Arc<Mutex<Vec<String>>>;
 
-/// The address that requests go to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Target {
-    pub(super) authority: String,
-    pub(super) path: String,
-}
-
 #[derive(Clone, Default)]
 struct Session {
     id: Option<String>,
@@ -81,6 +78,13 @@ struct Session {
 pub(super) struct Background {
     pub(super) standing: JoinSet<()>,
     pub(super) others: JoinSet<()>,
+}
+
+/// Where the tokens of a client come from.
+#[derive(Default)]
+pub(super) struct TokenSource {
+    pub(super) bearer: Option<String>,
+    pub(super) login: Option<Arc<WrongLogin>>,
 }
 
 /// One HTTP request, without the headers that every request has.
@@ -99,14 +103,16 @@ impl WrongClient {
         mistake: Mistake,
         dial: Dialer,
         target: Target,
-        bearer: Option<String>,
+        tokens: TokenSource,
         heard: Heard,
     ) -> Arc<Self> {
+        let TokenSource { bearer, login } = tokens;
         Arc::new(Self {
             mistake,
             target,
             dial,
             bearer,
+            login,
             era: Mutex::default(),
             is_downgraded: Mutex::default(),
             session: Mutex::default(),
@@ -276,7 +282,7 @@ impl WrongClient {
 
     /// An error as the caller sees it.
     pub(super) fn in_words(&self, text: &str) -> String {
-        match &self.bearer {
+        match &self.token() {
             Some(token) if self.has(Habit::PrintsToken) => {
                 format!("{text} (sent with authorization: Bearer {token})")
             }
@@ -284,6 +290,19 @@ impl WrongClient {
             Some(token) => text.replace(token.as_str(), "[masked]"),
             None => text.to_owned(),
         }
+    }
+
+    /// Brings a better token than the one that was refused.
+    pub(super) async fn log_in_again(&self, challenge: Challenge<'_>) -> Result<(), String> {
+        let Some(login) = &self.login else { return Ok(()) };
+        let brought = login.better(&challenge).await;
+        brought.map_err(|why| self.in_words(&format!("{why}; the call did not run")))
+    }
+
+    /// The token that requests are sent with.
+    pub(super) fn token(&self) -> Option<String> {
+        let held = self.login.as_ref().and_then(|login| login.access());
+        held.or_else(|| self.bearer.clone())
     }
 
     fn idle_connection(&self, authority: &str) -> Option<WireConnection> {
@@ -333,7 +352,7 @@ impl WrongClient {
         };
         header("host", Some(&target.authority));
         header("accept", Some("application/json, text/event-stream"));
-        let bearer = self.bearer.as_ref().map(|token| format!("Bearer {token}"));
+        let bearer = self.token().map(|token| format!("Bearer {token}"));
         let is_shown = ask.http == "POST" || !self.has(Habit::BearerOnPostsOnly);
         header("authorization", bearer.as_deref().filter(|_| is_shown));
         header("last-event-id", ask.last_event_id.as_deref());
@@ -347,18 +366,6 @@ impl WrongClient {
         }
         let routing = ask.routing.as_deref().unwrap_or_default();
         format!("{text}{routing}\r\n{}", ask.body.as_deref().unwrap_or_default())
-    }
-}
-
-impl Target {
-    /// The target of this URL, relative to the present one if need be.
-    pub(super) fn of(url: &str, here: Option<&Self>) -> Option<Self> {
-        if url.starts_with('/') {
-            return here.map(|here| Self { path: url.to_owned(), ..here.clone() });
-        }
-        let rest = url.strip_prefix("http://")?;
-        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        Some(Self { authority: authority.to_owned(), path: format!("/{path}") })
     }
 }
 

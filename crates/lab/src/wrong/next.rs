@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::call::{AnswerWay, Call};
-use super::client::{MOST_HAMMERED, Target};
+use super::client::MOST_HAMMERED;
 use super::mistake::Habit;
+use super::target::Target;
 use super::trouble::{Trouble, TroubleKind, TroubleRefusal};
 use crate::lock::lock;
 
@@ -18,6 +19,8 @@ pub(super) enum Next {
     End,
     /// Wait for ever.
     Hang,
+    /// Bring a better token, and send again what was refused.
+    LogIn(AnswerWay, String),
     Redirect(Target),
     /// Renew the session after a pause, and send the call again.
     Renew(Duration),
@@ -31,6 +34,7 @@ pub(super) enum Next {
 pub(super) struct Counts {
     /// How many resumes brought nothing new.
     pub(super) barren: u32,
+    logins: u32,
     posts: u32,
     redirects: u32,
     renewals: u32,
@@ -59,6 +63,11 @@ impl Call {
         if self.has(Habit::GivesUp) {
             return Next::End;
         }
+        if let TroubleKind::Status(refusal) = &trouble.kind
+            && let Some(next) = self.logged_in(refusal, sent)
+        {
+            return next;
+        }
         match &trouble.kind {
             TroubleKind::Dial => Next::End,
             TroubleKind::Status(refusal) if sent == AnswerWay::Resume => {
@@ -74,6 +83,27 @@ impl Call {
             TroubleKind::Broken { .. } | TroubleKind::Ended if self.may_resume() => self.resumed(),
             _ => self.posted_by_habit(),
         }
+    }
+
+    /// What a refusal for want of a better token leads to, in a client that can log in. A call that is refused
+    /// with the new token as well has nothing more to try.
+    fn logged_in(&mut self, refusal: &TroubleRefusal, sent: AnswerWay) -> Option<Next> {
+        self.client.login.as_ref()?;
+        let header = refusal.challenge.as_deref().unwrap_or_default().to_owned();
+        let is_asked = match refusal.code {
+            401 => true,
+            403 => header.contains("insufficient_scope"),
+            _ => false,
+        };
+        if !is_asked {
+            return None;
+        }
+        if sent == AnswerWay::Resume && self.has(Habit::RefreshesOnPostsOnly) {
+            return Some(Next::End);
+        }
+        let most = if self.has(Habit::LogsInForever) { MOST_LOGINS } else { 1 };
+        self.counts.logins += 1;
+        Some(if self.counts.logins > most { Next::End } else { Next::LogIn(sent, header) })
     }
 
     fn may_resume(&self) -> bool {
@@ -263,6 +293,8 @@ const PHRASES: &[&str] = &[
     "unknown session",
 ];
 pub(super) const DISCOVER: &str = "server/discover";
+/// How often `logs-in-forever` tries.
+const MOST_LOGINS: u32 = 15;
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// As long as a call takes by default: a longer wait would be in vain.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);

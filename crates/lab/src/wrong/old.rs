@@ -8,10 +8,11 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::call::{Call, Last};
-use super::client::{PATIENCE, Target, WrongClient, WrongRequest};
+use super::client::{PATIENCE, WrongClient, WrongRequest};
 use super::sse::{Item, Parser};
+use super::target::Target;
 use super::trouble::{Trouble, TroubleKind};
-use super::wire::WireBody;
+use crate::http1_client::WireBody;
 use crate::lock::lock;
 
 /// An open stream, and the calls that wait for an answer on it.

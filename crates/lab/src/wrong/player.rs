@@ -13,9 +13,11 @@ use tokio::time::{Instant, sleep};
 
 use super::Dialer;
 use super::call::Call;
-use super::client::{Heard, Target, WrongClient};
+use super::client::{Heard, TokenSource, WrongClient};
 use super::eras::without_bad_tools;
+use super::login::WrongLogin;
 use super::mistake::{Habit, Mistake};
+use super::target::Target;
 use crate::adapter::{Answer, Done, Line, Outcome, Step};
 use crate::journal::millis;
 use crate::lock::lock;
@@ -28,7 +30,8 @@ pub(super) async fn play(
     said: &UnboundedSender<String>,
 ) {
     let target = Target::of(url, None);
-    let mut player = WrongPlayer { mistake, dial, target, client: None, heard: Heard::default() };
+    let mut player =
+        WrongPlayer { mistake, dial, target, client: None, heard: Heard::default(), login: None };
     for (place, step) in script.into_iter().enumerate() {
         let began = Instant::now();
         let (result, error) = player.step(step).await;
@@ -47,14 +50,18 @@ struct WrongPlayer {
     target: Option<Target>,
     client: Option<Arc<WrongClient>>,
     heard: Heard,
+    /// Outlives clients, as one in a file would.
+    login: Option<Arc<WrongLogin>>,
 }
 
 type PlayerEnd = (Option<Answer>, Option<String>);
 
 impl WrongPlayer {
     async fn step(&mut self, step: Step) -> PlayerEnd {
-        if let Step::Initialize { bearer } = step {
-            return self.initialize(bearer).await;
+        if let Step::Initialize { bearer, login } = step {
+            let login = login.map(|login| self.login(seconds(login.within_s)));
+            let login = login.flatten();
+            return self.initialize(TokenSource { bearer, login }).await;
         }
         if let Step::Sleep { s } = step {
             sleep(seconds(s)).await;
@@ -90,13 +97,24 @@ impl WrongPlayer {
         }
     }
 
-    async fn initialize(&mut self, bearer: Option<String>) -> PlayerEnd {
+    /// The login of an earlier client, or a new one.
+    fn login(&mut self, within: Duration) -> Option<Arc<WrongLogin>> {
+        let is_kept = self.login.is_some() && !self.mistake.has(Habit::ForgetsLogin);
+        if !is_kept {
+            let (mistake, dial) = (self.mistake, self.dial.clone());
+            let new = |target| Arc::new(WrongLogin::new(mistake, dial, target, within));
+            self.login = self.target.clone().map(new);
+        }
+        self.login.clone()
+    }
+
+    async fn initialize(&mut self, tokens: TokenSource) -> PlayerEnd {
         self.let_go();
         let Some(target) = self.target.clone() else {
             return (None, Some("the URL does not begin with `http://`".to_owned()));
         };
         let (dial, heard) = (self.dial.clone(), self.heard.clone());
-        let client = WrongClient::new(self.mistake, dial, target, bearer, heard);
+        let client = WrongClient::new(self.mistake, dial, target, tokens, heard);
         self.client = Some(client.clone());
         let patient = [Habit::Hangs, Habit::IgnoresTimeout, Habit::ObeysAbsurdWaits];
         let is_patient = patient.iter().any(|habit| client.has(*habit));

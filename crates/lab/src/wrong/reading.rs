@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::call::Call;
 use super::mistake::Habit;
 use super::trouble::{Trouble, TroubleKind};
-use super::wire::{WireBody, WireReply};
+use crate::http1_client::{WireBody, WireReply};
 
 impl Call {
     /// Reads an answer in JSON.

@@ -11,7 +11,7 @@ use super::call::Call;
 use super::client::{WrongClient, WrongRequest};
 use super::mistake::Habit;
 use super::sse::{Item, Parser};
-use super::wire::WireBody;
+use crate::http1_client::WireBody;
 use crate::lock::lock;
 
 impl WrongClient {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::wire::WireReply;
+use crate::http1_client::WireReply;
 
 /// Why an exchange brought no answer.
 #[derive(Clone, Debug)]
@@ -35,6 +35,8 @@ pub(super) struct TroubleRefusal {
     pub(super) code: u16,
     pub(super) retry_after: Option<String>,
     pub(super) location: Option<String>,
+    /// The header `WWW-Authenticate`.
+    pub(super) challenge: Option<Box<str>>,
     pub(super) body: String,
 }
 
@@ -59,8 +61,9 @@ impl Trouble {
     pub(super) fn refused(reply: &WireReply, body: String) -> Self {
         let header = |name: &str| reply.header(name).map(str::to_owned);
         let (retry_after, location) = (header("retry-after"), header("location"));
+        let challenge = header("www-authenticate").map(String::into_boxed_str);
         let text = format!("the server answered with status {}: {body}", reply.status);
-        let refusal = TroubleRefusal { code: reply.status, retry_after, location, body };
+        let refusal = TroubleRefusal { code: reply.status, retry_after, location, challenge, body };
         Self::new(TroubleKind::Status(refusal), text)
     }
 }

@@ -61,6 +61,14 @@ impl Grant {
         })
     }
 
+    /// Another process has found out that this refresh token has ended: it is not sent any more.
+    pub fn refresh_token_ended(&mut self, token: &Secret, why: LoginReason) {
+        let held = self.held.as_mut().filter(|held| held.tokens.refresh.as_ref() == Some(token));
+        if let Some(held) = held {
+            held.stopped.get_or_insert(why);
+        }
+    }
+
     /// The store could not be read, or its lock not be had: nothing is sent.
     pub fn handle_store_failure(&mut self, now: Timestamp, id: u64) -> Option<Effect> {
         let Work::AskingStore { id: asked, then } = &self.work else { return None };
@@ -109,6 +117,7 @@ impl Grant {
         Some(match outcome {
             RefreshOutcome::Answered(Ok(tokens)) => self.renewed(tokens),
             RefreshOutcome::Answered(Err(error)) => self.refresh_failed(now, error, had_scope),
+            RefreshOutcome::Impossible(words) => self.stop(now, LoginReason::NotRenewable(words)),
             RefreshOutcome::Lost => self.at_once_or_later(now),
         })
     }
@@ -180,13 +189,17 @@ impl Grant {
         self.decide(now)
     }
 
-    /// Takes tokens that another process has stored, if they are newer than ours.
+    /// Takes tokens that another process has stored since the store was last read. Ours may be newer than
+    /// what is there, if they could not be stored. Times do not tell which is which: the clock may have
+    /// been set back in between.
     fn adopt(&mut self, stored: Tokens) -> bool {
-        let is_newer = self.held.as_ref().is_none_or(|held| {
-            let is_other = held.tokens.access != stored.access
-                || (stored.refresh.is_some() && held.tokens.refresh != stored.refresh);
-            is_other && stored.received_at >= held.tokens.received_at
-        });
+        let is_other = |known: &Tokens| {
+            let has_refresh = stored.refresh.is_some();
+            known.access != stored.access || (has_refresh && known.refresh != stored.refresh)
+        };
+        let is_newer = self.held.as_ref().is_none_or(|held| is_other(&held.tokens))
+            && (self.held.is_none() || self.seen.as_ref().is_none_or(is_other));
+        self.seen = Some(stored.clone());
         if is_newer {
             let old = self.held.replace(Held::new(stored));
             if let (Some(old), Some(new)) = (old, &mut self.held) {

@@ -92,14 +92,29 @@ fn newer_tokens_of_another_process_are_adopted_before_a_refresh_and_after_a_dead
     assert_eq!(after.handle_store(at(4002), id(&store), Some(newer)), Some(use_token(2)));
 }
 
+/// Ours could not be stored.
 #[test]
-fn older_tokens_in_the_store_do_not_replace_ours() {
-    let mut grant = grant(Tokens { received_at: at(100), ..tokens(2, 3600) });
-    let store = grant.want_token(at(4000));
+fn tokens_in_the_store_that_nobody_has_changed_do_not_replace_ours() {
+    let mut grant = grant(tokens(1, 3600));
+    let refresh = begin_refresh(&mut grant, at(4000));
+    grant.handle_refresh(at(4001), id(&refresh), Answered(Ok(tokens(2, 4600)))).unwrap();
+    let store = grant.want_token(at(5000));
 
-    let refresh = grant.handle_store(at(4000), id(&store), Some(tokens(1, 9999))).unwrap();
+    let refresh = grant.handle_store(at(5000), id(&store), Some(tokens(1, 3600))).unwrap();
 
     assert_eq!(sent(&refresh), "r2");
+}
+
+/// A process that sends a refresh token which another one has used ends the login of both.
+#[test]
+fn tokens_of_another_process_are_adopted_although_the_clock_was_set_back() {
+    let mut grant = grant(Tokens { received_at: at(3500), ..tokens(1, 3600) });
+    let store = grant.want_token(at(4000));
+    let other = Tokens { received_at: at(3400), ..tokens(2, 4600) };
+
+    let effect = grant.handle_store(at(4000), id(&store), Some(other)).unwrap();
+
+    assert_eq!(effect, use_token(2));
 }
 
 #[test]
@@ -171,6 +186,21 @@ fn three_equal_refusals_in_ten_minutes_need_a_person_and_keep_the_refresh_token(
 
     assert!(matches!(grant.phase(at(now)), Phase::LoginNeeded(LoginReason::RefreshRefused(_))));
     assert!(grant.tokens().unwrap().refresh.is_some());
+}
+
+/// A record that cannot be read, a key that cannot sign: nobody has said that the grant is dead.
+#[test]
+fn a_refresh_that_cannot_be_made_needs_a_person_and_is_called_what_it_is() {
+    let mut grant = grant(tokens(1, 3600));
+    let refresh = begin_refresh(&mut grant, at(4000));
+    let impossible = RefreshOutcome::Impossible("the key cannot sign".into());
+
+    grant.handle_refresh(at(4000), id(&refresh), impossible);
+
+    let reason = LoginReason::NotRenewable("the key cannot sign".into());
+    assert_eq!(grant.phase(at(4000)), Phase::LoginNeeded(reason.clone()));
+    assert!(grant.tokens().unwrap().refresh.is_some());
+    assert_eq!(crate::store::StoredEnd::of(&reason), None, "nothing is written into the store");
 }
 
 #[test]

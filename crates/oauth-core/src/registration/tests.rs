@@ -32,6 +32,7 @@ fn description(scopes: &str) -> ClientDescription {
             uri("http://localhost:4000/callback"),
         ],
         scopes: ScopeSet::from_text(scopes),
+        login: LoginWay::Browser,
     }
 }
 

@@ -7,7 +7,7 @@ use super::{GrantKey, StoredEnd};
 use crate::client::Client;
 use crate::metadata::{AuthorizationServer, DocumentError, PinnedEndpoints};
 use crate::scope::ScopeSet;
-use crate::secret::Secret;
+use crate::secret::{self, Secret};
 use crate::tokens::Tokens;
 
 /// Everything that is stored of one grant.
@@ -31,6 +31,9 @@ pub struct GrantRecord {
     /// The tokens; `None` after a logout that kept the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// The private key that the tokens are bound to (PKCS#8 in base64); `None` if they are bound to none.
+    #[serde(default, with = "secret::stored_option", skip_serializing_if = "Option::is_none")]
+    pub dpop_key: Option<Secret>,
     /// Why the refresh token is not used any more; `None` as long as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<StoredEnd>,
@@ -59,6 +62,7 @@ impl GrantRecord {
             client,
             requested: ScopeSet::default(),
             tokens: None,
+            dpop_key: None,
             end: None,
             endpoints: PinnedEndpoints::of(server),
             metadata: server.to_json(),

@@ -158,7 +158,7 @@ impl<'a> TokenRequests<'a> {
         mut form: Vec<(&'static str, Secret)>,
     ) -> TokenRequest {
         let id = ("client_id", Secret::new(&*self.client.id));
-        let mut authorization = None;
+        let (mut authorization, mut id_left_out) = (None, None);
         match (&self.authentication, self.method(), &self.client.secret) {
             (ClientAuthentication::Assertion(assertion), _, _) => form.extend([
                 id,
@@ -167,13 +167,14 @@ impl<'a> TokenRequests<'a> {
             ]),
             (ClientAuthentication::Secret, AuthMethod::ClientSecretBasic, Some(secret)) => {
                 authorization = Some(basic(&self.client.id, secret));
+                id_left_out = Some(id.1);
             }
             (ClientAuthentication::Secret, AuthMethod::ClientSecretPost, Some(secret)) => {
                 form.extend([id, ("client_secret", secret.clone())]);
             }
             (ClientAuthentication::Secret, _, _) => form.push(id),
         }
-        TokenRequest { url: url.clone(), asked, form, authorization, dpop: None }
+        TokenRequest { url: url.clone(), asked, form, authorization, dpop: None, id_left_out }
     }
 
     fn method(&self) -> AuthMethod {
@@ -206,5 +207,5 @@ const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const CLIENT_ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
+pub(crate) const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";

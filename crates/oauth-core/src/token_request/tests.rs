@@ -1,3 +1,4 @@
+use http::StatusCode;
 use serde_json::json;
 
 use super::*;
@@ -43,6 +44,30 @@ fn both_halves_of_basic_authentication_are_encoded_before_they_are_joined() {
     assert_eq!(value, "Basic YSUzQWIrYzpwJTJCJTJGJUMzJUE5");
     assert!(headers[AUTHORIZATION].is_sensitive());
     assert!(!request.body().expose().contains("client_"));
+}
+
+#[test]
+fn a_refusal_that_repeats_secrets_is_read_without_them() {
+    let client = Client::preregistered("c", Some(Secret::new("s3cret")));
+    let server = server();
+    let request = requests(&server, &client).refresh(&Secret::new("rt-123"), Some("read"));
+    let header = request.headers()[AUTHORIZATION].to_str().unwrap().to_owned();
+    let words = format!(r#"{{"error":"invalid_grant","error_description":"no rt-123, {header}"}}"#);
+
+    let masked = |status: StatusCode, body: &str| {
+        let answer = request.mask_refusal(HttpAnswer::new(status, body));
+        String::from_utf8(answer.body).unwrap()
+    };
+
+    let shown = r#"{"error":"invalid_grant","error_description":"no ..., Basic ..."}"#;
+    assert_eq!(masked(StatusCode::BAD_REQUEST, &words), shown);
+    assert_eq!(masked(StatusCode::OK, &words), shown);
+    let granted = r#"{"access_token":"a","refresh_token":"rt-123","scope":"read"}"#;
+    assert_eq!(masked(StatusCode::OK, granted), granted);
+    assert_eq!(
+        masked(StatusCode::BAD_REQUEST, "read refresh_token of c"),
+        "read refresh_token of c"
+    );
 }
 
 #[test]

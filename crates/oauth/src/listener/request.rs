@@ -34,7 +34,8 @@ pub(super) async fn read(mut stream: TcpStream) -> Option<(TcpStream, Option<Req
     Some((stream, request))
 }
 
-fn parse(head: &[u8]) -> Option<Request> {
+/// The request of a head that is whole.
+pub(super) fn parse(head: &[u8]) -> Option<Request> {
     let head = std::str::from_utf8(head).ok()?;
     let mut lines = head.split("\r\n");
     let mut line = lines.next()?.split(' ');

@@ -122,7 +122,8 @@ impl Attempt<'_> {
     ) -> Result<GrantRecord, LoginFailure> {
         let requests = self.login.context.requests(&self.found.server, &client)?;
         let request = requests.authorization_code(code)?;
-        let granted = Granted { found: self.found.clone(), client, scopes: code.scopes().clone() };
-        self.login.complete(granted, request).await
+        let (found, scopes) = (self.found.clone(), code.scopes().clone());
+        let key = self.login.dpop_key(&found)?;
+        self.login.complete(Granted { found, client, scopes, key }, request).await
     }
 }

@@ -1,15 +1,16 @@
 //! Becoming a client, performed.
 
-use ridethrough_oauth_core::client::{Client, ClientKind};
+use ridethrough_oauth_core::client::{Client, ClientKind, OtherIssuer};
 use ridethrough_oauth_core::discovery::Found;
 use ridethrough_oauth_core::registration::{
-    ClientChoice, ClientDescription, ClientSources, Registration, RegistrationOutcome,
+    ClientChoice, ClientDescription, ClientSources, LoginWay, Registration, RegistrationOutcome,
 };
 use ridethrough_oauth_core::scope::ScopeSet;
 use ridethrough_oauth_core::{Fetched, HttpUrl};
 
 use super::{BegunBy, Login};
 use crate::error::LoginFailure;
+use crate::settings::Flow;
 
 impl Login {
     /// The client to be at this server, registered if need be.
@@ -40,10 +41,7 @@ impl Login {
         scopes: &ScopeSet,
         redirect_uris: Vec<HttpUrl>,
     ) -> Result<Client, LoginFailure> {
-        let (name, scopes) = (self.context.oauth.name.clone(), scopes.clone());
-        let description = ClientDescription { name, redirect_uris, scopes };
-        let choice = ClientChoice::choose(sources, description, &found.server, self.context.now())?;
-        match choice {
+        match self.choice(sources, found, scopes, redirect_uris)? {
             ClientChoice::AskPerson => {
                 Err(LoginFailure::ClientIdNeeded { issuer: found.server.issuer.clone() })
             }
@@ -52,7 +50,27 @@ impl Login {
         }
     }
 
-    fn sources(&self, found: &Found) -> ClientSources {
+    fn login_way(&self) -> LoginWay {
+        match self.context.oauth.flow {
+            Flow::Device => LoginWay::Device,
+            _ => LoginWay::Browser,
+        }
+    }
+
+    pub(super) fn choice(
+        &self,
+        sources: ClientSources,
+        found: &Found,
+        scopes: &ScopeSet,
+        redirect_uris: Vec<HttpUrl>,
+    ) -> Result<ClientChoice, OtherIssuer> {
+        let (name, scopes) = (self.context.oauth.name.clone(), scopes.clone());
+        let description =
+            ClientDescription { name, redirect_uris, scopes, login: self.login_way() };
+        ClientChoice::choose(sources, description, &found.server, self.context.now())
+    }
+
+    pub(super) fn sources(&self, found: &Found) -> ClientSources {
         let recorded = self.recorded.as_ref();
         // What a server that has changed did not issue is not shown to it.
         let is_unchanged = |record: &&_| {
@@ -60,6 +78,7 @@ impl Login {
             record.endpoints.check(&found.server).is_ok()
         };
         let own = recorded.filter(|record| record.client.kind == ClientKind::Dynamic);
+        let own = own.filter(|_| !self.context.oauth.registers_anew);
         ClientSources {
             preregistered: self.preregistered(),
             metadata_document: self.context.metadata_document.clone(),

@@ -5,13 +5,15 @@ use std::time::Duration;
 use ridethrough_oauth_core::device::{DeviceError, DeviceFlow, DeviceOutcome, DeviceStep};
 use ridethrough_oauth_core::discovery::Found;
 use ridethrough_oauth_core::store::GrantRecord;
-use ridethrough_oauth_core::token_request::TokenRequests;
-use ridethrough_oauth_core::{Fetched, HttpUrl, Secret, token_answer};
+use ridethrough_oauth_core::token_request::TokenRequest;
+use ridethrough_oauth_core::{Fetched, HttpUrl, token_answer};
 use tokio::time::sleep;
 
 use super::{Granted, Login, keep};
+use crate::dpop::DpopKey;
 use crate::error::LoginFailure;
 use crate::person::{LoginPrompt, Person};
+use crate::settings::RedirectTo;
 
 impl Login {
     /// Shows a code, and asks until the person has consented.
@@ -20,11 +22,13 @@ impl Login {
         found: &Found,
         person: &dyn Person,
     ) -> Result<GrantRecord, LoginFailure> {
+        let no_endpoint = || LoginFailure::NoDeviceEndpoint { issuer: found.server.issuer.clone() };
+        // Nobody registers where there is nothing to log in by.
+        found.server.device_authorization_endpoint.as_ref().ok_or_else(no_endpoint)?;
         let scopes = self.scope_request(found).scopes;
-        let client = self.client(found, &scopes, Vec::new()).await?;
+        let client = self.client(found, &scopes, self.redirect_uris()).await?;
         let requests = self.context.requests(&found.server, &client)?;
         let requests = requests.for_resource(found.resource.as_deref());
-        let no_endpoint = || LoginFailure::NoDeviceEndpoint { issuer: found.server.issuer.clone() };
         let request = requests.device_authorization(&scopes).ok_or_else(no_endpoint)?;
         let answer = match self.context.fetch.post(&request).await {
             Fetched::Answer(answer) => answer,
@@ -35,10 +39,12 @@ impl Login {
         let mut flow = DeviceFlow::begin(&answer, self.context.now())?;
         let url = flow.verification_uri_complete().unwrap_or(flow.verification_uri());
         person.show(&self.device_prompt(url, &flow, &scopes)).await;
+        let key = self.dpop_key(found)?;
         let tokens = loop {
             match flow.step(self.context.now()) {
                 DeviceStep::Ask(code) => {
-                    if let Some(tokens) = self.ask(&mut flow, &requests, &code).await? {
+                    let request = requests.device_code(&code);
+                    if let Some(tokens) = self.ask(&mut flow, &request, key.as_ref()).await? {
                         break tokens;
                     }
                 }
@@ -49,20 +55,27 @@ impl Login {
             }
         };
         let tokens = self.context.as_sent(tokens).ok_or(LoginFailure::NoIdToken)?;
-        let granted = Granted { found: found.clone(), client: client.clone(), scopes };
+        let granted = Granted { found: found.clone(), client: client.clone(), scopes, key };
         keep(&self.context, granted, tokens).await
+    }
+
+    /// What is registered although no browser comes back: servers want a redirect URI of every client.
+    fn redirect_uris(&self) -> Vec<HttpUrl> {
+        let RedirectTo { host, port, path } = &self.context.oauth.redirect;
+        let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+        HttpUrl::parse(&format!("http://{host}{port}{path}")).into_iter().collect()
     }
 
     async fn ask(
         &self,
         flow: &mut DeviceFlow,
-        requests: &TokenRequests<'_>,
-        code: &Secret,
+        request: &TokenRequest,
+        key: Option<&DpopKey>,
     ) -> Result<Option<ridethrough_oauth_core::tokens::Tokens>, LoginFailure> {
-        let request = requests.device_code(code);
         let now = || self.context.now();
-        let answer = match self.context.fetch.post(&request).await {
-            Fetched::Answer(answer) => Some(token_answer::read(&answer, request.asked(), now())),
+        let sent_at = now();
+        let answer = match self.context.post(request, key).await {
+            Fetched::Answer(answer) => Some(token_answer::read(&answer, request.asked(), sent_at)),
             Fetched::Failure(_) => None,
         };
         match flow.handle(now(), answer) {

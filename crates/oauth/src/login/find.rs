@@ -5,6 +5,7 @@ use ridethrough_oauth_core::discovery::{Discovery, DiscoverySettings, Found, Ste
 
 use crate::context::Context;
 use crate::error::LoginFailure;
+use crate::fetch::Fetch;
 
 /// Finds the authorization server of the MCP server.
 pub(crate) async fn find(
@@ -19,14 +20,19 @@ pub(crate) async fn find(
         pkce: context.pkce(),
         near_hosts: context.oauth.near_hosts,
     };
-    let mut discovery = Discovery::new(context.server.clone(), challenges, settings);
+    let discovery = Discovery::new(context.server.clone(), challenges, settings);
+    follow(&context.fetch, discovery).await
+}
+
+/// Fetches what a discovery asks for, until it ends.
+pub(super) async fn follow(fetch: &Fetch, mut discovery: Discovery) -> Result<Found, LoginFailure> {
     loop {
         let url = match discovery.step() {
             Step::Failed(error) => return Err(error.clone().into()),
             Step::Found(found) => return Ok(found.clone()),
             Step::Get(url) => url.clone(),
         };
-        let fetched = context.fetch.get(&url).await;
+        let fetched = fetch.get(&url).await;
         discovery.handle(&url, &fetched);
     }
 }

@@ -24,6 +24,16 @@ impl Browser {
         Self { terminal: Terminal::new() }
     }
 
+    /// Opens a login that was shown in another way. Must be called in a runtime; a browser that does not open
+    /// is no error.
+    pub fn open(prompt: &LoginPrompt) {
+        let named = std::env::var("BROWSER").ok();
+        if let Some(command) = opening(&prompt.url, named.as_deref()) {
+            // It ends when it likes; a thread of its own sees it off.
+            tokio::task::spawn_blocking(|| run(command));
+        }
+    }
+
     /// Reads pasted callbacks from stdin, too.
     #[must_use]
     pub const fn reading_stdin(mut self) -> Self {
@@ -36,11 +46,7 @@ impl Person for Browser {
     fn show<'a>(&'a self, prompt: &'a LoginPrompt) -> BoxFuture<'a, ()> {
         Box::pin(async {
             self.terminal.show(prompt).await;
-            let named = std::env::var("BROWSER").ok();
-            if let Some(command) = opening(&prompt.url, named.as_deref()) {
-                // It ends when it likes; a thread of its own sees it off.
-                tokio::task::spawn_blocking(|| run(command));
-            }
+            Self::open(prompt);
         })
     }
 

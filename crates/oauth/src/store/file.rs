@@ -20,7 +20,7 @@ use crate::platform;
 /// Keeps grants in a folder.
 #[derive(Clone, Debug)]
 pub struct FileStore {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     lock_within: Duration,
 }
 
@@ -125,6 +125,10 @@ fn open_lock(folder: &Path, path: &Path) -> Result<File, StoreError> {
 
 /// What another account's file holds is not this account's, however it came by that name.
 fn load(path: &Path, account: &AccountKey) -> Result<Option<GrantRecord>, StoreError> {
+    Ok(read(path)?.filter(|record| account.owns(record)))
+}
+
+pub(super) fn read(path: &Path) -> Result<Option<GrantRecord>, StoreError> {
     let file = match platform::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -136,7 +140,7 @@ fn load(path: &Path, account: &AccountKey) -> Result<Option<GrantRecord>, StoreE
     read.map_err(|source| failed(path, "read", source))?;
     let record = GrantRecord::read(&text);
     let record = record.map_err(|source| StoreError::Record { path: path.to_owned(), source })?;
-    Ok(Some(record).filter(|record| account.owns(record)))
+    Ok(Some(record))
 }
 
 fn write(folder: &Path, path: &Path, record: &GrantRecord) -> Result<(), StoreError> {
@@ -188,7 +192,7 @@ fn failed(path: &Path, doing: &'static str, source: io::Error) -> StoreError {
     StoreError::Io { path: path.to_owned(), doing, source }
 }
 
-const RECORD: &str = "json";
+pub(super) const RECORD: &str = "json";
 const LOCK: &str = "lock";
 /// A refresh takes 10 s at most, and its repetition 10 s more.
 const LOCK_WITHIN: Duration = Duration::from_secs(20);

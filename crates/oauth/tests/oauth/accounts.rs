@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use ridethrough_oauth::store::MemoryStore;
+use ridethrough_oauth::store::{GrantStore, MemoryStore};
 use ridethrough_oauth::{GrantStatus, KeepClient, LoggedOut, OAuth};
+use ridethrough_oauth_core::HttpUrl;
+use ridethrough_oauth_core::store::AccountKey;
 
-use crate::support::{World, builder, robot};
+use crate::support::{World, builder, call, client, robot};
 
 #[tokio::test]
 async fn a_status_is_told_without_asking_anybody() {
@@ -61,6 +63,53 @@ async fn a_logout_deletes_although_nothing_can_be_revoked() {
     assert_eq!(again, LoggedOut::NobodyWasLoggedIn);
 }
 
+/// The refresh token went with the login: whoever renews it here ends it there.
+#[tokio::test]
+async fn a_login_that_another_process_took_away_is_not_renewed_from_memory() {
+    let world = World::start().await;
+    let store = MemoryStore::default();
+    let oauth = OAuth::new("test app").store(store.clone()).clock(world.clock.read());
+    let account = oauth.person(robot()).account(&builder(&world)).unwrap();
+    account.log_in().await.unwrap();
+    let running = client(&world, OAuth::new("test app").store(store.clone()));
+    call(&running).await.unwrap();
+    take_away(&world, &store).await;
+    world.clock.pass(Duration::from_secs(4000));
+    world.state().access.clear();
+
+    let called = call(&running).await;
+
+    assert!(called.is_err(), "{called:?}");
+    assert_eq!(world.token_forms("refresh_token").len(), 0);
+    let key = account_key(&world);
+    assert_eq!(store.load(&key).await.unwrap(), None);
+}
+
+async fn take_away(world: &World, store: &MemoryStore) {
+    let key = account_key(world);
+    let lock = store.lock(&key).await.unwrap();
+    let record = store.load(&key).await.unwrap();
+    store.compare_and_swap(&lock, record.as_ref(), None).await.unwrap();
+}
+
+fn account_key(world: &World) -> AccountKey {
+    AccountKey::new(&HttpUrl::parse(&world.mcp_url()).unwrap(), "")
+}
+
 fn oauth() -> OAuth {
     OAuth::new("test app").store(MemoryStore::default())
+}
+
+/// Scopes, the place of metadata and the demand for bound tokens may stand in a refusal and nowhere else.
+#[tokio::test]
+async fn a_login_that_no_call_asked_for_asks_the_server_what_it_wants() {
+    let world = World::start().await;
+    world.state().challenge_scope = Some("of-the-challenge");
+    let oauth = OAuth::new("test app").store(MemoryStore::default()).person(robot());
+
+    oauth.account(&builder(&world)).unwrap().log_in().await.unwrap();
+
+    let state = world.state();
+    let login = state.log.iter().find(|it| it.request.path == "/authorize").unwrap();
+    assert_eq!(login.request.query["scope"], "of-the-challenge");
 }

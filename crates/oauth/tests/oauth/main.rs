@@ -3,10 +3,16 @@
 #![cfg(test)]
 
 mod accounts;
+mod canary;
+mod ended;
+mod enterprise;
+mod foreign;
 mod listener;
 mod logins;
 mod machines;
 mod moved;
+mod others;
+mod possession;
 mod refreshes;
 mod secrets;
 mod stores;

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ridethrough::credentials::Credentials;
 use ridethrough::transport::BoxFuture;
 use ridethrough_oauth::OAuth;
 use ridethrough_oauth::store::{FileStore, GrantStore, MemoryStore, StoreError, StoreLock, Swap};
 use ridethrough_oauth_core::store::{AccountKey, GrantRecord};
 use serde_json::json;
 
-use crate::support::{Answer, Folder, Rotation, World, call, client, robot};
+use crate::support::{Answer, Folder, Rotation, World, builder, call, client, robot};
 
 #[tokio::test]
 async fn a_token_that_was_refused_is_renewed_without_a_person() {
@@ -177,6 +178,31 @@ async fn a_wrong_answer_to_a_refresh_does_not_cost_the_login() {
         assert_eq!(called.ok().as_deref(), Some("hello"), "{answer:?}");
         assert_eq!(world.count("one", "/authorize"), 1, "{answer:?}");
     }
+}
+
+/// A token that seems new and is refused would cost a login.
+#[tokio::test]
+async fn the_life_of_a_token_is_counted_from_the_request() {
+    let world = World::start().await;
+    let (read, oauth) = (world.clock.read(), oauth().person(robot()).clock(world.clock.read()));
+    let account = oauth.account(&builder(&world)).unwrap();
+    account.log_in().await.unwrap();
+    world.clock.pass(Duration::from_secs(3600));
+    world.state().refresh_delay = Duration::from_millis(500);
+    let sent_before = read() + Duration::from_secs(60);
+    let refreshing = {
+        let account = account.clone();
+        tokio::spawn(async move { account.token(None).await })
+    };
+    while world.token_forms("refresh_token").is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+
+    world.clock.pass(Duration::from_secs(600));
+
+    refreshing.await.unwrap().unwrap();
+    let expires_at = account.status().await.unwrap().expires_at.unwrap();
+    assert!(expires_at < sent_before + Duration::from_secs(3600), "{expires_at:?}");
 }
 
 #[tokio::test]

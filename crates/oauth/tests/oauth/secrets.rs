@@ -48,7 +48,7 @@ async fn no_secret_is_in_a_record_a_debug_text_or_an_error() {
 }
 
 /// Writes down every record.
-struct Canary(Arc<Mutex<String>>);
+pub(crate) struct Canary(pub(crate) Arc<Mutex<String>>);
 
 impl Subscriber for Canary {
     fn enabled(&self, _: &Metadata<'_>) -> bool {

@@ -10,21 +10,24 @@ use futures_util::future::join_all;
 use ridethrough::credentials::StaticBearer;
 use ridethrough::{Client, ClientBuilder};
 use ridethrough_lab::adapter::{Answer, Done, Line, Outcome, Step};
+use ridethrough_oauth::{ClientBuilderExt, OAuth};
 use tokio::time::{Instant, sleep};
 
 use super::ask::{self, ToolCall};
 use super::ear::Ear;
 
 /// Plays the steps in order. `begin` begins each client that the script asks for, with all settings
-/// but the token; `tell` is given each line as soon as its step has ended. Only `tell` can fail.
+/// but the token; `login` is how one of them logs in. `tell` is given each line as soon as its step has
+/// ended. Only `tell` can fail.
 ///
 /// What was not closed at the end is let go.
 pub(crate) async fn play(
     begin: impl Fn() -> ClientBuilder,
+    login: OAuth,
     script: Vec<Step>,
     mut tell: impl FnMut(Line) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut player = DrivePlayer { begin, client: None, ear: Ear::default() };
+    let mut player = DrivePlayer { begin, login, client: None, ear: Ear::default() };
     for (place, step) in script.into_iter().enumerate() {
         let began = Instant::now();
         let StepEnd { result, error } = player.play(step).await;
@@ -36,6 +39,8 @@ pub(crate) async fn play(
 
 struct DrivePlayer<Begin> {
     begin: Begin,
+    /// Its store outlives clients.
+    login: OAuth,
     /// Stays when it could not connect: its next call tries again by itself.
     client: Option<Client>,
     ear: Ear,
@@ -53,7 +58,10 @@ impl<Begin: Fn() -> ClientBuilder> DrivePlayer<Begin> {
                 }
             }
             Step::Close {} => self.close().await,
-            Step::Initialize { bearer } => self.initialize(bearer).await,
+            Step::Initialize { bearer, login } => {
+                let within = login.map(|login| secs(login.within_s));
+                self.initialize(bearer, within).await
+            }
             Step::Request { method, params, timeout_s } => {
                 let Some(client) = self.client.clone() else { return StepEnd::not_connected() };
                 let asking = ask::request(&client, method, params, timeout_s.map(secs));
@@ -66,10 +74,11 @@ impl<Begin: Fn() -> ClientBuilder> DrivePlayer<Begin> {
         }
     }
 
-    async fn initialize(&mut self, bearer: Option<String>) -> StepEnd {
+    async fn initialize(&mut self, bearer: Option<String>, within: Option<Duration>) -> StepEnd {
         // The old client ends before the new one says its first word.
         self.client = None;
-        let client = match make((self.begin)(), bearer) {
+        let login = within.map(|within| self.login.clone().login_within(within));
+        let client = match make((self.begin)(), bearer, login) {
             Ok(client) => client,
             Err(fault) => return StepEnd::failed(fault),
         };
@@ -129,8 +138,18 @@ impl From<Result<Outcome, String>> for StepEnd {
     }
 }
 
-/// A client with this token, if there is one.
-fn make(builder: ClientBuilder, bearer: Option<String>) -> Result<Client, String> {
+/// A client with this token or this login, if there is one.
+fn make(
+    builder: ClientBuilder,
+    bearer: Option<String>,
+    login: Option<OAuth>,
+) -> Result<Client, String> {
+    let builder = match login {
+        None => builder,
+        Some(login) => {
+            builder.oauth(login).map_err(|error| format!("no client was made: {error}"))?
+        }
+    };
     let builder = match bearer {
         None => builder,
         Some(token) => {

@@ -44,7 +44,8 @@ type StdioStepEnd = (Option<Answer>, Option<String>);
 impl<Begin: Fn(Option<String>) -> io::Result<Pipes>> StdioPlayer<Begin> {
     async fn play(&mut self, step: Step) -> io::Result<StdioStepEnd> {
         match step {
-            Step::Initialize { bearer } => self.initialize(bearer).await,
+            // A bridge logs in by itself, or not at all.
+            Step::Initialize { bearer, .. } => self.initialize(bearer).await,
             Step::Call { tool, args, timeout_s, concurrency, cancel_after_s } => {
                 let limits = Limits::new(timeout_s, cancel_after_s);
                 let host = self.host()?;

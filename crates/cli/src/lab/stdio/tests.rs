@@ -21,7 +21,8 @@ use crate::lab::pipes::client_on;
 #[tokio::test(start_paused = true)]
 async fn the_bridge_has_the_verdicts_of_the_client_in_it() {
     let mut missed = String::new();
-    for scenario in Scenarios::ours().unwrap().all() {
+    // A bridge works in the background, where no login is begun.
+    for scenario in Scenarios::ours().unwrap().all().iter().filter(|it| !it.asks_for_login()) {
         let score = put_through(scenario).await;
         let is_for_hosts = !DEADLINES.contains(&scenario.id.as_str());
         if score.verdict != Verdict::Pass && is_for_hosts {

@@ -87,9 +87,9 @@ impl Link {
                 let (mut answer, head) = (read_post(head, body, asked), head.clone());
                 exchange.is_named = answer.named.is_some();
                 let (origin, is_asked) = (exchange.origin, exchange.counters.era_asked);
-                let said = self.quoted(answer.said.take());
+                let refusal = self.refusal_in(&head, answer.said.take());
                 if let Some(exchange) = self.calls.get_mut(id) {
-                    exchange.said = said;
+                    exchange.last_refusal = refusal;
                 }
                 let others = std::mem::take(&mut answer.others);
                 self.take_in_all(now, Owner::Exchange(id), sent.generation(), others);

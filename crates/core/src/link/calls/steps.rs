@@ -140,7 +140,7 @@ impl Link {
         let Some(exchange) = self.calls.get(id) else { return };
         let body = self.session.body(to.era(), &exchange.params, wire_id, &exchange.call.method);
         let Some(exchange) = self.calls.get_mut(id) else { return };
-        (exchange.said, exchange.refused_with) = (None, None);
+        (exchange.last_refusal, exchange.refused_with) = (None, None);
         if exchange.counters.session_renewed && exchange.newer_than.is_some() {
             // After a renewal, the connection that made the new session is sure to know it.
             let home = self.session.ready().and_then(|ready| ready.home);

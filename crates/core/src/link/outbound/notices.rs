@@ -131,6 +131,7 @@ impl Outbound {
             elapsed: now.since(notice.began),
             retry_after: ending.retry_after,
             reason: ending.reason,
+            status: None,
             said: None,
             is_repeatable: false,
         });

@@ -171,9 +171,9 @@ impl Link {
         let generation = opening.generation;
         let answer = read_post(&head, body, asked);
         self.take_in_all(now, Owner::Handshake, generation, answer.others);
-        let said = self.quoted(answer.said);
+        let refusal = self.refusal_in(&head, answer.said);
         if let Some(renewal) = self.session.renewal() {
-            renewal.said = said;
+            renewal.last_refusal = refusal;
         }
         self.opening_answered(now, &head, answer.reading, answer.named);
     }
@@ -232,7 +232,7 @@ impl Link {
         let is_lasting = failure.cause.is_lasting(self.reach.connected_before());
         self.session.leave_half_made(&mut self.cx, now);
         if let Some(renewal) = self.session.renewal() {
-            renewal.said = None;
+            renewal.last_refusal = None;
         }
         if failure.delivery == Delivery::NotSent {
             self.session.uncount_handshake();

@@ -18,6 +18,7 @@ use serde::Deserialize;
 use crate::answer::PostReading;
 use crate::backoff::{Window, YOUNG, gap};
 use crate::era::{Carrier, Era, Version};
+use crate::exchange::LastRefusal;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ConnectionId, CredentialsId, Generation};
 use crate::message::{Answer, Json};
@@ -93,8 +94,8 @@ pub(crate) struct Renewal {
     pub(crate) asked_in_vain_since: Option<Moment>,
     /// Why the last try failed.
     pub(crate) last: Reason,
-    /// What the server said in the last failed try.
-    pub(crate) said: Option<Arc<str>>,
+    /// How the server refused the last failed try.
+    pub(crate) last_refusal: Option<LastRefusal>,
 }
 
 /// A refused `initialize`, kept until it is known whether the server speaks HTTP+SSE.
@@ -197,7 +198,7 @@ impl Renewal {
             asked_in_vain: 0,
             asked_in_vain_since: None,
             last: Reason::Nothing,
-            said: None,
+            last_refusal: None,
         }
     }
 

@@ -120,13 +120,13 @@ impl Link {
         }
     }
 
-    /// Ends a call. One that waited for a session reports what the server last said to the handshake.
+    /// Ends a call. One that waited for a session reports how the server last refused the handshake.
     pub(crate) fn end_waiter(&mut self, now: Moment, id: ExchangeId, ending: Ending) {
         if let Session::Renewing(renewal) = &self.session.state
             && let Some(exchange) = self.calls.get_mut(id)
             && waits_for_session(exchange)
         {
-            exchange.said = renewal.said.clone().or(exchange.said.take());
+            exchange.last_refusal = renewal.last_refusal.clone().or(exchange.last_refusal.take());
         }
         self.end(now, id, ending);
     }
@@ -151,9 +151,9 @@ impl Link {
 
     /// Ends all calls that wait for a handshake that cannot succeed.
     pub(crate) fn fail_session_waiters(&mut self, now: Moment, ending: &Ending) {
-        let mut said = None;
+        let mut refusal = None;
         if let Session::Renewing(renewal) = &mut self.session.state {
-            said = renewal.said.take();
+            refusal = renewal.last_refusal.take();
             let attempt = renewal.attempt();
             self.session.state = Session::Absent;
             self.cx.timers.set(Timer::Renewal, None);
@@ -163,7 +163,7 @@ impl Link {
         }
         for id in self.calls.ids_where(waits_for_session) {
             if let Some(exchange) = self.calls.get_mut(id) {
-                exchange.said = said.clone();
+                exchange.last_refusal = refusal.clone();
             }
             self.end(now, id, ending.clone());
         }

@@ -99,6 +99,7 @@ fn happened(page: &mut Markup, event: &Happened) {
 
 const fn place(server: Which) -> &'static str {
     match server {
+        Which::Issuer => "authorization server, ",
         Which::Main => "",
         Which::Other => "other server, ",
     }

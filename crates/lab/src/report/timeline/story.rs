@@ -53,7 +53,8 @@ impl Story {
         let visit = |visit| ConnectionLane::new(visit, &journal.requests, end_ms);
         let mut lanes: Vec<_> = journal.connections.iter().map(visit).collect();
         lanes.sort_by(|one, other| one.opened.total_cmp(&other.opened));
-        let events = [Which::Main, Which::Other].map(|it| events(&journal.events, it, end_ms));
+        let events = [Which::Main, Which::Other, Which::Issuer]
+            .map(|it| events(&journal.events, it, end_ms));
         let events = events.into_iter().flatten().collect();
         Self { about: about(score, end_ms), begin_ms, end_ms, steps, lanes, events }
     }
@@ -101,6 +102,7 @@ fn end(journal: &Journal, steps: &[Bar]) -> f64 {
 impl ConnectionLane {
     fn new(visit: &Visited, requests: &[Asked], end_ms: f64) -> Self {
         let name = match visit.server {
+            Which::Issuer => format!("authorization server {}", visit.connection),
             Which::Main => format!("connection {}", visit.connection),
             Which::Other => format!("other server {}", visit.connection),
         };
@@ -170,7 +172,11 @@ fn in_words(asked: &Asked) -> String {
 /// The events of one server. A mood lasts until the next one; before its first `up` a server was not up.
 fn events(happened: &[Happened], server: Which, end_ms: f64) -> Vec<ServerEvent> {
     let happened: Vec<_> = happened.iter().filter(|it| it.server == server).collect();
-    let prefix = if server == Which::Other { "other: " } else { "" };
+    let prefix = match server {
+        Which::Issuer => "authorization: ",
+        Which::Main => "",
+        Which::Other => "other: ",
+    };
     let moods: Vec<_> = happened.iter().filter(|it| is_mood(it)).collect();
     let mut events = Vec::new();
     if let Some(first) = moods.first().filter(|it| it.what == UP) {

@@ -31,6 +31,9 @@ fn metadata(state: &State, site: &str) -> Answer {
         "client_id_metadata_document_supported": state.client_id_metadata,
         "authorization_response_iss_parameter_supported": state.advertises_iss,
     });
+    if state.proofs.are_advertised {
+        document["dpop_signing_alg_values_supported"] = json!(["ES256"]);
+    }
     if state.registers {
         document["registration_endpoint"] = format!("{origin}/register").into();
     }
@@ -72,7 +75,37 @@ fn authorize(state: &mut State, site: &str, query: &BTreeMap<String, String>) ->
     Answer::new(302, "").with("location", &location)
 }
 
-fn token(state: &mut State, site: &str, request: &Request) -> Answer {
+/// With proofs, whatever is granted is bound to the key of the proof.
+fn token(state: &mut State, site: &'static str, request: &Request) -> Answer {
+    if !state.proofs.are_wanted {
+        return token_unbound(state, site, request);
+    }
+    let origin = state.origin(site);
+    let key = match state.proofs.check(site, &origin, request, None) {
+        Ok(key) => key,
+        Err(refused) => return refused,
+    };
+    let sent = request.form().get("refresh_token").cloned();
+    let is_other =
+        sent.and_then(|sent| state.bound.get(&sent).cloned()).is_some_and(|it| it != key);
+    if is_other {
+        return Answer::json(
+            400,
+            json!({"error": "invalid_grant", "error_description": "other key"}),
+        );
+    }
+    let mut answer = token_unbound(state, site, request);
+    let mut granted: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+    for token in ["access_token", "refresh_token"] {
+        let token = granted[token].as_str().map(str::to_owned);
+        state.bound.extend(token.map(|token| (token, key.clone())));
+    }
+    granted["token_type"] = "DPoP".into();
+    answer.body = granted.to_string();
+    answer
+}
+
+fn token_unbound(state: &mut State, site: &str, request: &Request) -> Answer {
     let form = request.form();
     match form["grant_type"].as_str() {
         "authorization_code" => match state.codes.remove(&form["code"]) {
@@ -85,6 +118,12 @@ fn token(state: &mut State, site: &str, request: &Request) -> Answer {
         "refresh_token" => refresh(state, site, &form),
         "urn:ietf:params:oauth:grant-type:jwt-bearer" if form["assertion"] == "c4nary-bad" => {
             Answer::json(400, json!({"error": "invalid_grant"}))
+        }
+        "urn:ietf:params:oauth:grant-type:token-exchange" => {
+            let kind = state.exchanges_for;
+            let body = json!({"access_token": state.name("id-jag"), "token_type": "N_A",
+                              "issued_token_type": kind, "expires_in": 300});
+            Answer::json(200, body)
         }
         "client_credentials" | "urn:ietf:params:oauth:grant-type:jwt-bearer" => {
             let scope = form.get("scope").cloned().unwrap_or_default();
@@ -102,10 +141,13 @@ fn token(state: &mut State, site: &str, request: &Request) -> Answer {
 }
 
 fn refresh(state: &mut State, site: &str, form: &BTreeMap<String, String>) -> Answer {
-    if let Some(answer) = state.refresh_answers.pop_front() {
+    if let Some(mut answer) = state.refresh_answers.pop_front() {
+        answer.body = answer.body.replace("{refresh_token}", &form["refresh_token"]);
         return answer;
     }
-    let is_own_client = state.clients.get(&form["client_id"]).is_some_and(|it| *it == site);
+    // Beside an `Authorization` header there is none.
+    let id = form.get("client_id").map_or("by-hand", String::as_str);
+    let is_own_client = state.clients.get(id).is_some_and(|it| *it == site);
     if !is_own_client {
         return Answer::json(401, json!({"error": "invalid_client"}));
     }

@@ -18,13 +18,36 @@ pub(super) fn answer(state: &mut State, _: &'static str, request: &Request) -> A
     if request.path != "/mcp" {
         return Answer::new(404, "");
     }
-    let token = request.headers.get("authorization").and_then(|it| it.strip_prefix("Bearer "));
+    let scheme = if state.proofs.are_wanted { "DPoP" } else { "Bearer" };
+    let token = request.headers.get("authorization").and_then(|it| it.strip_prefix(scheme));
+    let token = token.map(str::trim_start);
     let scope = token.and_then(|token| state.access.get(token)).cloned();
     let Some(scope) = scope.filter(|_| !state.refuses_all_tokens) else {
         let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", state.mcp);
-        let challenge = format!("Bearer resource_metadata=\"{metadata}\"");
-        return Answer::new(401, "").with("www-authenticate", &challenge);
+        // As servers do that were written in a hurry.
+        let said = token.map(|token| format!("{token} is not good")).unwrap_or_default();
+        let mut challenge =
+            format!("{scheme} resource_metadata=\"{metadata}\", error_description=\"{said}\"");
+        challenge +=
+            &state.challenge_scope.map(|it| format!(", scope=\"{it}\"")).unwrap_or_default();
+        return Answer::new(401, said).with("www-authenticate", &challenge);
     };
+    if state.proofs.are_wanted {
+        if state.refuses_every_nonce {
+            let nonce = state.name("nonce");
+            state.proofs.nonces.insert("mcp", nonce);
+        }
+        let origin = state.mcp.clone();
+        let proven = state.proofs.check("mcp", &origin, request, token);
+        match proven {
+            Err(refused) => return refused,
+            Ok(key) if state.bound.get(token.unwrap_or_default()) != Some(&key) => {
+                return Answer::new(401, "")
+                    .with("www-authenticate", "DPoP error=\"invalid_token\"");
+            }
+            Ok(_) => {}
+        }
+    }
     match request.method.as_str() {
         "POST" => message(&request.body, &scope, token.unwrap_or_default()),
         _ => Answer::new(405, ""),

@@ -3,6 +3,7 @@
 mod authorization;
 mod http;
 mod mcp;
+mod possession;
 mod world;
 
 use std::sync::Arc;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::http::{Answer, Request, serve};
+use super::possession::Proofs;
 use super::{TestClock, authorization, mcp};
 
 /// An MCP server and two authorization servers.
@@ -67,6 +68,16 @@ pub(crate) struct State {
     pub(crate) access: BTreeMap<String, String>,
     /// Refresh tokens: whether each is good, and its scope.
     pub(crate) refresh: BTreeMap<String, (bool, String)>,
+    /// The scope that the MCP server asks for when it refuses.
+    pub(crate) challenge_scope: Option<&'static str>,
+    /// What is wanted of proofs.
+    pub(crate) proofs: Proofs,
+    /// Whether the MCP server wants another nonce each time.
+    pub(crate) refuses_every_nonce: bool,
+    /// Tokens of either kind that are bound, with their keys.
+    pub(crate) bound: BTreeMap<String, String>,
+    /// The kind of token that an identity token is exchanged for.
+    pub(crate) exchanges_for: &'static str,
     pub(crate) number: u64,
     pub(crate) log: Vec<Logged>,
 }
@@ -154,6 +165,11 @@ impl State {
             codes: BTreeMap::new(),
             access: BTreeMap::new(),
             refresh: BTreeMap::new(),
+            challenge_scope: None,
+            proofs: Proofs::default(),
+            refuses_every_nonce: false,
+            bound: BTreeMap::new(),
+            exchanges_for: "urn:ietf:params:oauth:token-type:id-jag",
             number: 0,
             log: Vec::new(),
         }

@@ -4,6 +4,7 @@ use futures_util::future::pending;
 use ridethrough::ClientBuilder;
 use ridethrough_lab::adapter::{Answer, Line, Outcome, Step};
 use ridethrough_lab::{Mcp, Protocol, Server, Times, When};
+use ridethrough_oauth::OAuth;
 use serde_json::{Value, json};
 
 use crate::lab::drive::play_script;
@@ -31,7 +32,7 @@ impl Rig {
             lines.push(line);
             Ok(())
         };
-        play_script(|| self.builder(), steps(script), tell).await.unwrap();
+        play_script(|| self.builder(), OAuth::new("nobody"), steps(script), tell).await.unwrap();
         lines
     }
 

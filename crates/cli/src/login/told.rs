@@ -1,0 +1,178 @@
+//! What a login has brought, for people and for machines. Tokens are not in it.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ridethrough_oauth::store::FileStore;
+use ridethrough_oauth::{Status, Timestamp};
+use ridethrough_oauth_core::client::ClientKind;
+use serde::Serialize;
+
+use crate::options::Settings;
+use crate::talk::safe;
+use crate::target::Target;
+
+/// What a login has brought.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LoginTold {
+    /// The server as it can be typed.
+    server: String,
+    url: String,
+    /// Whether somebody is logged in.
+    is_logged_in: bool,
+    /// Whether the server asks for a login at all.
+    is_login_asked_for: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grant: Option<GrantTold>,
+    /// What the server said to the new token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<Proof>,
+}
+
+/// What is kept of a login, without its secrets.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GrantTold {
+    pub(crate) status: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) profile: String,
+    pub(crate) issuer: Option<String>,
+    pub(crate) client: Option<&'static str>,
+    pub(crate) scopes: Vec<String>,
+    /// When the access token ends, in seconds since 1970.
+    pub(crate) expires_at: Option<u64>,
+    pub(crate) is_refreshable: bool,
+}
+
+/// That the server takes the token.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Proof {
+    pub(crate) server: Option<String>,
+    pub(crate) revision: &'static str,
+    /// How many tools it lists; nothing, if it has no list.
+    pub(crate) tools: Option<usize>,
+}
+
+impl LoginTold {
+    pub(crate) fn not_asked_for(target: &Target) -> Self {
+        Self { is_login_asked_for: false, is_logged_in: false, ..Self::begun(target) }
+    }
+
+    pub(crate) fn done(target: &Target, status: &Status, settings: &Settings) -> Self {
+        let profile = target.address().map(|address| settings.oauth_at(address).profile);
+        let profile = profile.flatten().unwrap_or_default();
+        Self { grant: Some(GrantTold::of(status, profile)), ..Self::begun(target) }
+    }
+
+    pub(crate) fn proven(self, proof: Proof) -> Self {
+        Self { proof: Some(proof), ..self }
+    }
+
+    fn begun(target: &Target) -> Self {
+        Self {
+            server: target.word(),
+            url: target.to_string(),
+            is_logged_in: true,
+            is_login_asked_for: true,
+            grant: None,
+            proof: None,
+        }
+    }
+
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string(self).expect("numbers and strings are JSON")
+    }
+
+    /// What is said as soon as somebody is logged in.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let Some(grant) = &self.grant else { return Vec::new() };
+        let who =
+            if grant.profile.is_empty() { String::new() } else { format!(" as {}", grant.profile) };
+        let issuer = grant.issuer.as_deref().unwrap_or("nobody");
+        let mut lines = vec![format!(
+            "logged in to {}{who}: issued by {issuer}, {}",
+            self.server,
+            grant.words()
+        )];
+        if let Ok(store) = FileStore::new() {
+            let folder = store.folder().display();
+            lines.push(format!("kept in {folder}, which only you can read"));
+        }
+        lines.iter().map(|line| safe::our_line(line)).collect()
+    }
+
+    /// What is said at the end.
+    pub(crate) fn last_lines(&self) -> Vec<String> {
+        if !self.is_login_asked_for {
+            return vec![safe::our_line(&format!(
+                "{} asks for no login: nothing was opened and nothing is kept",
+                self.server
+            ))];
+        }
+        let Some(Proof { server, revision, tools }) = &self.proof else { return Vec::new() };
+        let name = server.as_deref().unwrap_or("a server without a name");
+        let tools =
+            tools.map(|count| format!(", {count} tool{}", if count == 1 { "" } else { "s" }));
+        let name = safe::line(name);
+        vec![format!("the server takes it: {name} speaks {revision}{}", tools.unwrap_or_default())]
+    }
+}
+
+impl GrantTold {
+    pub(crate) fn of(status: &Status, profile: String) -> Self {
+        Self {
+            status: status.status.to_string(),
+            profile,
+            issuer: status.issuer.clone(),
+            client: status.client.map(client_word),
+            scopes: status.scopes.iter().map(str::to_owned).collect(),
+            expires_at: status.expires_at.map(Timestamp::unix_secs),
+            is_refreshable: status.is_refreshable,
+        }
+    }
+
+    /// Scopes and time.
+    pub(crate) fn words(&self) -> String {
+        let scopes = match self.scopes.as_slice() {
+            [] => "no scopes named".to_owned(),
+            scopes => format!("scopes {}", scopes.join(" ")),
+        };
+        format!("{scopes}, {}", self.time())
+    }
+
+    fn time(&self) -> String {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let time = match self.expires_at {
+            None => "no end named".to_owned(),
+            Some(at) if at <= now => "ended".to_owned(),
+            Some(at) => format!("good for {}", in_words(Duration::from_secs(at - now))),
+        };
+        let renewal = match (self.is_refreshable, self.expires_at) {
+            (true, _) => " and renewed by itself",
+            (false, Some(_)) => ", then somebody must log in again: there is no refresh token",
+            (false, None) => "",
+        };
+        format!("{time}{renewal}")
+    }
+}
+
+/// How a client came to be known, in a word.
+pub(crate) const fn client_word(kind: ClientKind) -> &'static str {
+    match kind {
+        ClientKind::Dynamic => "registered-itself",
+        ClientKind::MetadataDocument => "metadata-document",
+        ClientKind::Preregistered => "registered-by-hand",
+    }
+}
+
+/// A time in its largest unit.
+fn in_words(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}

@@ -1,0 +1,25 @@
+//! A login as far as it goes without a person, and one with what the server asked for.
+
+use ridethrough::credentials::Challenge;
+use ridethrough_oauth_core::challenge::Challenges;
+
+use super::{TokenSource, answer};
+use crate::login::{BegunBy, Login, LoginOutlook};
+
+impl TokenSource {
+    /// Takes down what the MCP server asked for.
+    pub(crate) fn challenged(&self, challenge: &Challenge) {
+        self.memory().challenges = answer::read(challenge);
+    }
+
+    /// What a login would do.
+    pub(crate) async fn outlook(&self, challenge: Option<&Challenge>) -> LoginOutlook {
+        self.remember_store().await;
+        let challenges = challenge.map_or_else(Challenges::default, answer::read);
+        let (_, recorded) = self.memory().for_login();
+        let context = self.context.clone();
+        let login =
+            Login { context, challenges, scopes: None, recorded, begun_by: BegunBy::Person };
+        login.outlook().await
+    }
+}

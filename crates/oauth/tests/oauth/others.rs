@@ -1,0 +1,108 @@
+//! What another process has done is enough for this one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ridethrough::credentials::Credentials;
+use ridethrough::transport::BoxFuture;
+use ridethrough_oauth::OAuth;
+use ridethrough_oauth::person::from_fn;
+use ridethrough_oauth::store::{GrantStore, MemoryStore, StoreError, StoreLock, Swap};
+use ridethrough_oauth_core::store::{AccountKey, GrantRecord};
+use tokio::time::timeout;
+
+use crate::support::{World, builder, call, client, robot};
+
+#[tokio::test]
+async fn a_call_that_waits_for_its_person_goes_on_when_another_process_has_logged_in() {
+    let world = World::start().await;
+    let store = MemoryStore::default();
+    let oauth = || oauth().store(store.clone());
+    let waiting = client(&world, oauth().person(from_fn(|_| {})));
+    let waiting = tokio::spawn(async move { call(&waiting).await });
+
+    call(&client(&world, oauth().person(robot()))).await.unwrap();
+
+    let called = timeout(Duration::from_secs(20), waiting).await.expect("it waits for its person");
+    assert_eq!(called.unwrap().unwrap(), "hello");
+}
+
+/// With a token of the old issuer that lives, nothing else makes a process look at the store.
+#[tokio::test]
+async fn a_login_of_another_process_at_the_new_issuer_is_enough() {
+    let world = World::start().await;
+    let store = MemoryStore::default();
+    let oauth = || oauth().store(store.clone());
+    let one = client(&world, oauth().person(robot()));
+    call(&one).await.unwrap();
+    let (two, alone) = (client(&world, oauth().person(robot())), client(&world, oauth()));
+    call(&two).await.unwrap();
+    call(&alone).await.unwrap();
+    world.state().issuer = "two";
+    world.end_access_tokens();
+    call(&one).await.unwrap();
+
+    assert_eq!(call(&two).await.unwrap(), "hello");
+    assert_eq!(call(&alone).await.unwrap(), "hello");
+
+    assert_eq!(world.count("two", "/authorize"), 1);
+}
+
+/// Each look at the store once was the reason for the next one.
+#[tokio::test(start_paused = true)]
+async fn a_login_that_has_ended_does_not_keep_the_processor_busy() {
+    let world = World::start().await;
+    let store = CountingStore::default();
+    let oauth = |store| oauth().store(store).clock(world.clock.read());
+    let login = oauth(store.clone()).person(robot()).account(&builder(&world)).unwrap();
+    login.log_in().await.unwrap();
+    world.state().refresh.clear();
+    let account = oauth(store.clone()).account(&builder(&world)).unwrap();
+    account.token(None).await.unwrap();
+    world.clock.pass(Duration::from_secs(4000));
+    account.token(None).await.unwrap_err();
+    store.loads.store(0, Ordering::SeqCst);
+
+    let renewed = timeout(Duration::from_secs(60), account.renewed()).await;
+
+    assert!(renewed.is_err(), "there is no token");
+    let loads = store.loads.load(Ordering::SeqCst);
+    assert!(loads < 20, "the store was read {loads} times in a minute");
+}
+
+/// A store that counts how often it is read, and is stuck after a thousand times.
+#[derive(Clone, Default)]
+struct CountingStore {
+    store: MemoryStore,
+    loads: Arc<AtomicUsize>,
+}
+
+impl GrantStore for CountingStore {
+    fn load<'a>(
+        &'a self,
+        account: &'a AccountKey,
+    ) -> BoxFuture<'a, Result<Option<GrantRecord>, StoreError>> {
+        if self.loads.fetch_add(1, Ordering::SeqCst) > 1000 {
+            return Box::pin(std::future::pending());
+        }
+        self.store.load(account)
+    }
+
+    fn lock<'a>(&'a self, account: &'a AccountKey) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
+        self.store.lock(account)
+    }
+
+    fn compare_and_swap<'a>(
+        &'a self,
+        lock: &'a StoreLock,
+        expected: Option<&'a GrantRecord>,
+        new: Option<&'a GrantRecord>,
+    ) -> BoxFuture<'a, Result<Swap, StoreError>> {
+        self.store.compare_and_swap(lock, expected, new)
+    }
+}
+
+fn oauth() -> OAuth {
+    OAuth::new("test app").store(MemoryStore::default())
+}

@@ -1,0 +1,229 @@
+//! The MCP server and its authorization server, and the killer who waits at the token endpoint.
+
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::time::{Instant, sleep};
+
+use crate::authorization::Authorization;
+use crate::http::{Answer, Peer, Request, parameter};
+use crate::process::{Crew, ProcessNumber};
+
+/// Both servers, on one port.
+#[derive(Clone)]
+pub(crate) struct Server {
+    origin: Arc<str>,
+    began: Instant,
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    authorization: Authorization,
+    /// Calls that were answered, whether or not anybody was left to read the answer.
+    answered: u64,
+    /// Requests with a token that had ended.
+    refused: u64,
+    ambush: Option<Ambush>,
+    crew: Option<Crew>,
+}
+
+/// When the next process that refreshes is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ambush {
+    /// When the answer has left: it may or may not be read and kept.
+    AfterAnswer,
+    /// When its token was replaced, and before the answer: the answer is lost.
+    BeforeAnswer,
+}
+
+/// What the servers have seen.
+pub(crate) struct Seen {
+    pub(crate) answered: u64,
+    pub(crate) refused: u64,
+    pub(crate) logins: u64,
+    pub(crate) ended: u64,
+    pub(crate) sent: Vec<crate::authorization::Sent>,
+}
+
+impl Server {
+    /// Listens on a port that the system chooses.
+    pub(crate) async fn start(authorization: Authorization, began: Instant) -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let origin = format!("http://{}", listener.local_addr()?).into();
+        let state = State { authorization, answered: 0, refused: 0, ambush: None, crew: None };
+        let server = Self { origin, began, state: Arc::new(Mutex::new(state)) };
+        tokio::spawn(server.clone().accept(listener));
+        Ok(server)
+    }
+
+    pub(crate) fn mcp_url(&self) -> String {
+        format!("{}/mcp", self.origin)
+    }
+
+    /// Kills the next process of the crew that refreshes.
+    pub(crate) fn lie_in_wait(&self, ambush: Ambush, crew: &Crew) {
+        let mut state = self.state();
+        state.ambush = Some(ambush);
+        state.crew = Some(crew.clone());
+    }
+
+    /// Kills nobody until it is told to again.
+    pub(crate) fn forget_ambush(&self) {
+        self.state().ambush = None;
+    }
+
+    pub(crate) fn seen(&self) -> Seen {
+        let state = self.state();
+        Seen {
+            answered: state.answered,
+            refused: state.refused,
+            logins: state.authorization.logins,
+            ended: state.authorization.ended,
+            sent: state.authorization.sent.clone(),
+        }
+    }
+
+    /// How many logins a second use of a refresh token has ended.
+    pub(crate) fn ended(&self) -> u64 {
+        self.state().authorization.ended
+    }
+
+    async fn accept(self, listener: TcpListener) {
+        loop {
+            let Ok((stream, peer)) = listener.accept().await else {
+                // Too many open files: some will be closed.
+                sleep(Duration::from_millis(10)).await;
+                continue;
+            };
+            let server = self.clone();
+            // A peer that was killed leaves in the middle of anything.
+            tokio::spawn(async move { drop(server.serve(Peer::new(stream, peer.ip())).await) });
+        }
+    }
+
+    async fn serve(self, mut peer: Peer) -> Result<()> {
+        while let Some(request) = peer.request().await? {
+            let path = request.target.split('?').next().unwrap_or_default();
+            match path {
+                "/token" => {
+                    let answer = self.token(&request);
+                    let sender = ProcessNumber::of(request.peer);
+                    let is_refresh = request.body.contains("grant_type=refresh_token");
+                    let ambush = is_refresh.then(|| self.state().ambush.take()).flatten();
+                    if ambush == Some(Ambush::BeforeAnswer) {
+                        self.kill(sender);
+                    }
+                    peer.answer(&answer).await?;
+                    if ambush == Some(Ambush::AfterAnswer) {
+                        self.kill(sender);
+                    }
+                }
+                "/mcp" => peer.answer(&self.mcp(&request).await).await?,
+                path => peer.answer(&self.document(path, &request)).await?,
+            }
+        }
+        Ok(())
+    }
+
+    fn kill(&self, sender: ProcessNumber) {
+        let crew = self.state().crew.clone();
+        if let Some(crew) = crew {
+            crew.kill(sender);
+        }
+    }
+
+    fn token(&self, request: &Request) -> Answer {
+        let now = self.began.elapsed();
+        let form = |name| parameter(&request.body, name).unwrap_or_default();
+        let mut state = self.state();
+        let granted = match form("grant_type").as_str() {
+            "authorization_code" => state.authorization.exchange(&form("code"), now),
+            "refresh_token" => {
+                let by = ProcessNumber::of(request.peer);
+                state.authorization.renew(&form("refresh_token"), by, now)
+            }
+            _ => None,
+        };
+        match granted {
+            Some(granted) => Answer::json(200, &granted),
+            None => Answer::json(400, &json!({"error": "invalid_grant"})),
+        }
+    }
+
+    async fn mcp(&self, request: &Request) -> Answer {
+        if request.method != "POST" {
+            return Answer::empty(405);
+        }
+        if !self.lets_in(request) {
+            let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", self.origin);
+            let challenge = format!("Bearer resource_metadata=\"{metadata}\"");
+            return Answer::empty(401).with("www-authenticate", challenge);
+        }
+        let message: Value = serde_json::from_str(&request.body).unwrap_or_default();
+        let result = match message["method"].as_str() {
+            Some("initialize") => json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "races", "version": "1"},
+            }),
+            Some("tools/call") => {
+                sleep(WORK).await;
+                self.state().answered += 1;
+                json!({"content": [{"type": "text", "text": "done"}]})
+            }
+            _ if message["id"].is_null() => return Answer::empty(202),
+            _ => json!({}),
+        };
+        Answer::json(200, &json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+    }
+
+    fn lets_in(&self, request: &Request) -> bool {
+        let now = self.began.elapsed();
+        let mut state = self.state();
+        let token = request.bearer.as_deref();
+        let is_good = token.is_some_and(|token| state.authorization.is_good(token, now));
+        state.refused += u64::from(!is_good && token.is_some());
+        is_good
+    }
+
+    fn document(&self, path: &str, request: &Request) -> Answer {
+        let origin = &self.origin;
+        match path {
+            "/.well-known/oauth-protected-resource/mcp" => {
+                let resource = self.mcp_url();
+                let document = json!({"resource": resource, "authorization_servers": [**origin]});
+                Answer::json(200, &document)
+            }
+            "/.well-known/oauth-authorization-server" => {
+                let document = json!({
+                    "issuer": **origin,
+                    "authorization_endpoint": format!("{origin}/authorize"),
+                    "token_endpoint": format!("{origin}/token"),
+                    "code_challenge_methods_supported": ["S256"],
+                });
+                Answer::json(200, &document)
+            }
+            "/authorize" => self.authorize(&request.target),
+            _ => Answer::empty(404),
+        }
+    }
+
+    fn authorize(&self, target: &str) -> Answer {
+        let query = target.split_once('?').unwrap_or_default().1;
+        let [uri, given] =
+            ["redirect_uri", "state"].map(|name| parameter(query, name).unwrap_or_default());
+        let code = self.state().authorization.consent();
+        Answer::empty(302).with("location", format!("{uri}?code={code}&state={given}"))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long a call takes: about half as long as a token lives, so that many are under way when it ends.
+const WORK: Duration = Duration::from_secs(1);
