@@ -5,6 +5,7 @@
 
 mod foreign;
 mod header_file;
+mod login;
 mod place;
 
 use std::io::{self, Write};
@@ -21,7 +22,7 @@ use tokio::runtime;
 
 use crate::kept;
 use crate::misuse::Misuse;
-use crate::next_step;
+use crate::oauth::OAuthFlags;
 use crate::options::{self, Options, Policy, Settings};
 use crate::platform::StatusServer;
 use crate::secrets;
@@ -38,7 +39,7 @@ pub(crate) struct BridgeArgs {
     /// Where the remote server is: a URL, or its name in a config file of yours
     #[arg(value_name = "URL")]
     server: String,
-    /// mcp-remote's port for a login in the browser; there is none here
+    /// The port for the browser to come back to, where mcp-remote takes it
     #[arg(hide = true)]
     port: Option<String>,
     /// A file with more headers, one on a line; `#` begins a comment
@@ -65,6 +66,8 @@ pub(crate) struct BridgeArgs {
     no_catalogue: bool,
     #[command(flatten)]
     foreign: Foreign,
+    #[command(flatten)]
+    login: OAuthFlags,
     #[command(flatten)]
     options: Options,
 }
@@ -98,7 +101,9 @@ impl BridgeArgs {
         let target = target::behind_bridge(&self.server)?;
         place::check(url_of(&target), self.options.allow_http)?;
         let file = self.header_file.as_deref().map(header_file::read).transpose()?;
-        Ok((target, self.options.bridge_settings(file.unwrap_or_default())?))
+        let mut settings = self.options.bridge_settings(file.unwrap_or_default())?;
+        login::take_flags(&self.login, self.port.as_deref(), &mut settings)?;
+        Ok((target, settings))
     }
 
     async fn run(&self, target: &Target, settings: &Settings) -> Result<ExitCode> {
@@ -112,15 +117,20 @@ impl BridgeArgs {
         if settings.verbose >= 3 {
             self.say(&harmless(&format!("{target}: {}", settings.shown())));
         }
-        let spoken = target.spoken().with_flags(self.options.typed());
+        let flags = [self.options.typed(), self.login.typed()];
+        let flags: Vec<_> = flags.into_iter().filter(|it| !it.is_empty()).collect();
+        let spoken = target.spoken().with_flags(flags.join(" "));
         let bridge = self.bridge(client, target, settings);
-        let bridge = bridge.advise(move |error| next_step::in_full(error, &spoken));
+        let bridge = login::with_account(bridge, settings.account_in_use(), target, spoken);
         let _status = self.open_status(&bridge, target, settings);
         let mut code = 0;
         // Apart: a task that waits for signals itself looks for them whenever it is woken, for each line.
         let asked = tokio::spawn(until::asked());
         let stopped = async { code = asked.await.expect("who waits for signals does not panic") };
-        match bridge.run(tokio::io::stdin(), tokio::io::stdout(), stopped).await {
+        let ended = bridge.run(tokio::io::stdin(), tokio::io::stdout(), stopped).await;
+        // A token that is being renewed must be stored; most bridges have none.
+        let _ = tokio::time::timeout(RENEWAL, settings.renewals_ended()).await;
+        match ended {
             Ended::HostLeft => Ok(ExitCode::SUCCESS),
             Ended::Stopped => Ok(ExitCode::from(code)),
         }
@@ -192,9 +202,7 @@ impl BridgeArgs {
     /// What was typed and means nothing here.
     fn notes(&self) -> Vec<String> {
         let mut notes = self.foreign.notes();
-        if self.port.is_some() {
-            notes.push("the port is for a login in the browser, which is not there yet".to_owned());
-        }
+        notes.extend(self.login.warning());
         if matches!(self.transport, Strategy::SseFirst | Strategy::SseOnly) {
             notes.push(
                 "Streamable HTTP is tried first: HTTP+SSE follows if the server refuses it"
@@ -228,6 +236,8 @@ fn tell(text: &str) {
     }
 }
 
+/// Hosts kill a bridge that does not end; by then a refresh has its answer, as a rule.
+const RENEWAL: Duration = Duration::from_secs(10);
 /// How long a call waits for a server that is down, from the first one on.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -237,9 +247,12 @@ const TIMEOUT: &str = "The time for one call, waits and repeats included; progre
 
 const AFTER: &str = r#"In the config file of a host, `npx mcp-remote URL` becomes `ridethrough bridge URL`:
   {"mcpServers": {"example": {
-    "command": "ridethrough",
-    "args": ["bridge", "https://example.com/mcp", "--bearer-env", "EXAMPLE_TOKEN"],
-    "env": {"EXAMPLE_TOKEN": "..."}}}}
+    "command": "ridethrough", "args": ["bridge", "https://example.com/mcp"]}}}
+
+A server that wants a login is logged in to by `ridethrough login URL`, once. The bridge never
+opens a browser: until somebody has logged in, calls end with an error that names that command,
+and a host that can show pages (URL elicitation) is asked to show the login. A token of your own
+is given by `--bearer-env EXAMPLE_TOKEN` and `"env": {"EXAMPLE_TOKEN": "..."}`.
 
 A host that starts while the server is down begins with what the server was when it was last
 there, kept below the user's cache, and is told when its lists change. A call that has no

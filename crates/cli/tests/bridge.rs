@@ -352,6 +352,8 @@ async fn flags_of_mcp_remote_mean_what_they_mean_there() {
     let rig = Rig::listen().await;
     let mut host = rig.host(&[
         "9696",
+        "--auth-success-url",
+        "https://example.com/done",
         "--transport",
         "http-only",
         "--ignore-tool",
@@ -367,7 +369,7 @@ async fn flags_of_mcp_remote_mean_what_they_mean_there() {
     assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 4);
     assert_eq!(code, Some(0));
     assert!(
-        said.contains("the port is for a login") && said.contains("`--enable-proxy`"),
+        said.contains("`--auth-success-url` changes nothing") && said.contains("`--enable-proxy`"),
         "{said}"
     );
 }
@@ -397,8 +399,8 @@ async fn what_cannot_work_is_wrong_usage_in_three_parts_and_nothing_is_sent() {
     for (args, reason) in [
         (vec!["http://example.com/mcp?key=s3cret"], "is not encrypted"),
         (vec!["ftp://localhost/"], "must begin with http:// or https://"),
-        (vec![&*rig.url, "--resource", "https://s3cret.example/"], "`--resource` belongs to OAuth"),
-        (vec![&*rig.url, "--static-oauth-client-info", "s3cret"], "belongs to OAuth"),
+        (vec![&*rig.url, "--token-endpoint", "https://s3cret.example/"], "the issuer itself names"),
+        (vec![&*rig.url, "--static-oauth-client-info", "s3cret"], "must be a JSON object"),
         (
             vec![&*rig.url, "--header", "X-Key: s3cret${UNSET_VARIABLE}"],
             "`UNSET_VARIABLE` is not set",

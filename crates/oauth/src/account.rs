@@ -109,6 +109,12 @@ impl Account {
         LoginWatch::new(self.tokens.clone())
     }
 
+    /// The scopes that a call lacked and nobody was there to be asked for, separated by spaces; a login with
+    /// these grants what was granted before, too. `None` after the next login.
+    pub fn wanted_scope(&self) -> Option<String> {
+        self.tokens.wanted_scope()
+    }
+
     /// The access tokens that were given out last, so that whoever passes on words of a server can mask them.
     pub fn tokens_in_use(&self) -> Vec<Secret> {
         self.tokens.tokens_in_use()

@@ -48,10 +48,10 @@ pub(crate) struct TokenSource {
     memory: Mutex<Memory>,
     /// Counts what has ended, for those who wait for it.
     ended: watch::Sender<u64>,
-    /// Work that goes on although nobody waits for it.
-    at_work: AtWork,
     /// Why somebody must log in before any call can be made, if that is so.
     needed: watch::Sender<Option<LoginReason>>,
+    /// Work that goes on although nobody waits for it.
+    at_work: AtWork,
     /// One login at a time; holds how the last one ended.
     login: tokio::sync::Mutex<Option<LastLogin>>,
 }
@@ -76,8 +76,8 @@ impl TokenSource {
             context: Arc::new(context),
             memory: Mutex::new(Memory::default()),
             ended: watch::Sender::new(0),
-            at_work: AtWork::default(),
             needed: watch::Sender::new(None),
+            at_work: AtWork::default(),
             login: tokio::sync::Mutex::new(None),
         })
     }
@@ -124,6 +124,11 @@ impl TokenSource {
             self.memory().grant().token_accepted();
             self.set_needed(None);
         }
+    }
+
+    /// The scopes that a call lacked.
+    pub(crate) fn wanted_scope(&self) -> Option<String> {
+        self.memory().wanted_scope.as_ref().and_then(ScopeSet::to_text)
     }
 
     /// The tokens that were given out last.
@@ -238,8 +243,7 @@ impl TokenSource {
         last: &mut Option<LastLogin>,
         wanted: WantedLogin,
     ) -> Result<Option<Token>, NoCredentials> {
-        let person = self.context.oauth.person.as_deref();
-        let scopes = wanted.scopes.clone();
+        let (scopes, person) = (wanted.scopes.clone(), self.context.oauth.person.as_deref());
         let record = tokio::select! {
             biased;
             record = self.run_login(last, scopes, BegunBy::Call, person) => record,
@@ -283,9 +287,10 @@ impl TokenSource {
     }
 
     fn login_needed(&self, reason: &LoginReason) -> NoCredentials {
-        // Of a token with too little scope every other call can be made.
-        if !matches!(reason, LoginReason::MoreScope(_)) {
-            self.set_needed(Some(reason.clone()));
+        match reason {
+            // Of a token with too little scope every other call can be made.
+            LoginReason::MoreScope(scopes) => self.memory().wanted_scope = Some(scopes.clone()),
+            reason => self.set_needed(Some(reason.clone())),
         }
         let is_news = self.memory().is_news(reason);
         if let Some(tell) = self.context.oauth.on_login_needed.as_ref().filter(|_| is_news) {

@@ -1,5 +1,5 @@
-//! The flags of mcp-remote that have no meaning here: those of its login are refused, because without
-//! it the server would be; the others are told and change nothing.
+//! The flags of mcp-remote that have no meaning here: they are told and change nothing, but for one that would
+//! send secrets to a place of its own. Those of a login are in `oauth::OAuthFlags`.
 
 use crate::misuse::Misuse;
 
@@ -7,32 +7,9 @@ use crate::misuse::Misuse;
 #[derive(clap::Args, Default)]
 pub(super) struct Foreign {
     #[arg(long, hide = true, num_args = 0..=1)]
-    auth_timeout: Option<Option<String>>,
-    #[arg(long, hide = true)]
-    authorize_param: Vec<String>,
-    #[arg(long, hide = true, num_args = 0..=1)]
-    callback_path: Option<Option<String>>,
-    #[arg(long, hide = true)]
-    client_credentials: bool,
-    #[arg(long, hide = true, num_args = 0..=1)]
-    client_metadata_url: Option<Option<String>>,
-    #[arg(long, hide = true)]
-    device_code: bool,
-    #[arg(long, hide = true)]
-    disable_resource_parameter: bool,
-    #[arg(long, hide = true, num_args = 0..=1)]
-    host: Option<Option<String>>,
-    #[arg(long, hide = true, num_args = 0..=1)]
-    resource: Option<Option<String>>,
-    #[arg(long, hide = true, num_args = 0..=1)]
-    static_oauth_client_info: Option<Option<String>>,
-    #[arg(long, hide = true, num_args = 0..=1)]
-    static_oauth_client_metadata: Option<Option<String>>,
+    auth_success_url: Option<Option<String>>,
     #[arg(long, hide = true, num_args = 0..=1)]
     token_endpoint: Option<Option<String>>,
-    #[arg(long, hide = true)]
-    use_id_token: bool,
-
     #[arg(long, hide = true, num_args = 0..=1)]
     body_timeout: Option<Option<String>>,
     #[arg(long, hide = true)]
@@ -52,29 +29,16 @@ pub(super) struct Foreign {
 }
 
 impl Foreign {
-    /// Refuses what belongs to a login.
+    /// Refuses what would send secrets to a place that nobody vouches for.
     pub(super) fn check(&self) -> Result<(), Misuse> {
-        let flags = [
-            ("auth-timeout", self.auth_timeout.is_some()),
-            ("authorize-param", !self.authorize_param.is_empty()),
-            ("callback-path", self.callback_path.is_some()),
-            ("client-credentials", self.client_credentials),
-            ("client-metadata-url", self.client_metadata_url.is_some()),
-            ("device-code", self.device_code),
-            ("disable-resource-parameter", self.disable_resource_parameter),
-            ("host", self.host.is_some()),
-            ("resource", self.resource.is_some()),
-            ("static-oauth-client-info", self.static_oauth_client_info.is_some()),
-            ("static-oauth-client-metadata", self.static_oauth_client_metadata.is_some()),
-            ("token-endpoint", self.token_endpoint.is_some()),
-            ("use-id-token", self.use_id_token),
-        ];
-        let Some((name, _)) = flags.iter().find(|(_, is_there)| *is_there) else { return Ok(()) };
+        if self.token_endpoint.is_none() {
+            return Ok(());
+        }
         Err(Misuse {
-            what: format!("`--{name}` belongs to OAuth, which this bridge cannot do yet"),
+            what: "`--token-endpoint` cannot be used: tokens and secrets go to the endpoint that the issuer itself names"
+                .to_owned(),
             tried: "nothing was sent".to_owned(),
-            hint: "show a token of your own with `--bearer-env VAR`, or stay with mcp-remote for this \
-                   server"
+            hint: "leave it out; `--trust-issuer ISSUER` accepts an issuer that the server does not name rightly"
                 .to_owned(),
         })
     }
@@ -82,6 +46,11 @@ impl Foreign {
     /// What each of the others would have been for.
     pub(super) fn notes(&self) -> Vec<String> {
         let flags = [
+            (
+                "auth-success-url",
+                self.auth_success_url.is_some(),
+                "the page at the end of a login is a text that says so",
+            ),
             ("body-timeout", self.body_timeout.is_some(), "a silent stream is looked after anyway"),
             ("disable-cookies", self.disable_cookies, "cookies are kept for one session at most"),
             ("enable-proxy", self.enable_proxy, "the environment's proxy is used anyway"),

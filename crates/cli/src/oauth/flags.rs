@@ -137,6 +137,18 @@ impl OAuthFlags {
         Ok(settings)
     }
 
+    /// What a person should know who typed a secret.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let word = self.static_oauth_client_info.as_deref()?;
+        let is_open =
+            !word.starts_with('@') && word.contains("client_secret") && !word.contains("${");
+        is_open.then(|| {
+            "warning: others can read the secret in `--static-oauth-client-info` in the process list; put it into a \
+             file (`@FILE`) or a variable (`${NAME}`)"
+                .to_owned()
+        })
+    }
+
     /// The flags as they can be typed again, without what may be a secret.
     pub(crate) fn typed(&self) -> String {
         let mut words = Vec::new();
@@ -167,6 +179,16 @@ impl OAuthFlags {
             ("--use-id-token", self.use_id_token),
         ] {
             words.extend(is_set.then(|| name.to_owned()));
+        }
+        for (name, value) in [
+            ("--static-oauth-client-info", &self.static_oauth_client_info),
+            ("--static-oauth-client-metadata", &self.static_oauth_client_metadata),
+        ] {
+            // Of a file only the name is shown; what is typed itself may be a secret.
+            let shown = |it: &String| {
+                if it.starts_with('@') { next_step::quoted(it) } else { "...".into() }
+            };
+            words.extend(value.iter().flat_map(|it| [name.to_owned(), shown(it)]));
         }
         words.join(" ")
     }

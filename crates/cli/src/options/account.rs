@@ -50,6 +50,11 @@ impl Settings {
         Ok(Some(account))
     }
 
+    /// The account that the last client was made with; `None` if it has a token of its own.
+    pub(crate) fn account_in_use(&self) -> Option<Account> {
+        self.accounts.lock().unwrap_or_else(PoisonError::into_inner).last().cloned()
+    }
+
     /// Waits until no token is being renewed. Whoever ends the runtime waits for this first: a refresh token
     /// that was sent is worth nothing any more, and its successor must be stored.
     pub(crate) async fn renewals_ended(&self) {

@@ -47,6 +47,7 @@ fn row(seen: &BridgeSeen) -> Row {
             let StatusReply { pid, upstream, settings, snapshot: it, .. } = &**told;
             let (state, colour) = match it.state {
                 State::Connecting => ("connecting", Colour::Yellow),
+                State::LoginNeeded => ("login needed", Colour::Yellow),
                 State::Ready => ("ready", Colour::Green),
                 State::Recovering => ("recovering", Colour::Yellow),
                 _ => ("unknown", Colour::Yellow),
@@ -84,11 +85,12 @@ fn nothing() -> String {
 
 /// What is under way, and what is wrong.
 fn details(it: &Snapshot) -> Vec<String> {
-    let mut details: Vec<_> = it.in_flight.iter().take(MOST_CALLS).map(call).collect();
-    let more = it.in_flight_count.saturating_sub(details.len());
-    if more > 0 {
-        details.push(format!("and {more} more in flight"));
-    }
+    let login = it
+        .login
+        .iter()
+        .map(|it| format!("{}; run `{}`", harmless(&it.reason), harmless(&it.command)));
+    let mut details: Vec<_> = login.collect();
+    details.extend(in_flight(it));
     if it.waiting > 0 {
         details.push(format!("{} waiting for the server", it.waiting));
     }
@@ -112,6 +114,16 @@ fn details(it: &Snapshot) -> Vec<String> {
         details.push(format!("recovered {times}, {} in all", span(it.lost_ms)));
     }
     details
+}
+
+/// The requests of the host, the oldest first.
+fn in_flight(it: &Snapshot) -> Vec<String> {
+    let mut calls: Vec<_> = it.in_flight.iter().take(MOST_CALLS).map(call).collect();
+    let more = it.in_flight_count.saturating_sub(calls.len());
+    if more > 0 {
+        calls.push(format!("and {more} more in flight"));
+    }
+    calls
 }
 
 fn call(it: &InFlight) -> String {
@@ -174,16 +186,27 @@ mod tests {
             "era": "modern", "generation": 1, "revision": "2026-07-28", "upSinceMs": 1000,
         });
 
-        let seen = [told(well), told(stateless), told(ill), BridgeSeen::Silent { pid: 5000 }];
+        let locked = json!({
+            "pid": 9, "upstream": "https://c.example/mcp", "state": "loginNeeded", "upSinceMs": 1000,
+            "login": {"reason": "nobody has logged in yet", "command": "ridethrough login c"},
+        });
+
+        let seen = [
+            told(well),
+            told(stateless),
+            told(ill),
+            told(locked),
+            BridgeSeen::Silent { pid: 5000 },
+        ];
         let table = of(&seen, false);
 
         assert_eq!(
             table,
             "\
-STATE       PID   HOST    UPSTREAM                    SESSION            AGE        UP
-ready       7     cursor  https://a.example/mcp       1 (2025-06-18)     1 min 1 s  2 h 1 min
-ready       8     zed     https://b.example/mcp       none (2026-07-28)  -          1 s
-recovering  4711  -       https://longer.example/mcp  -                  -          900 ms
+STATE         PID   HOST    UPSTREAM                    SESSION            AGE        UP
+ready         7     cursor  https://a.example/mcp       1 (2025-06-18)     1 min 1 s  2 h 1 min
+ready         8     zed     https://b.example/mcp       none (2026-07-28)  -          1 s
+recovering    4711  -       https://longer.example/mcp  -                  -          900 ms
   in flight for 3 s: tools/call `search`
   and 2 more in flight
   2 waiting for the server
@@ -191,7 +214,9 @@ recovering  4711  -       https://longer.example/mcp  -                  -      
   next attempt in 1 s
   breaker open: new calls are refused
   recovered 2 times, 12 s in all
-silent      5000  -       -                           -                  -          -
+login needed  9     -       https://c.example/mcp       -                  -          1 s
+  nobody has logged in yet; run `ridethrough login c`
+silent        5000  -       -                           -                  -          -
   it did not answer within a second"
         );
     }

@@ -1,8 +1,10 @@
 //! Logging in and out as a person does it: the built binary, an MCP server that wants a token, its
 //! authorization server, and a browser that consents.
 
-#![cfg(all(test, unix))]
+#![cfg(test)]
+#![cfg(unix)]
 
+mod bridges;
 mod keeping;
 mod logging_in;
 mod rig;

@@ -63,6 +63,13 @@ impl Rig {
         account
     }
 
+    /// Somebody logs in to this profile by another process.
+    pub(crate) async fn log_in_as(&self, profile: &str) {
+        let oauth = OAuth::new("test").store(FileStore::at(self.folder.path())).profile(profile);
+        let account = oauth.person(robot()).account(&builder(&self.world)).unwrap();
+        account.log_in().await.unwrap();
+    }
+
     /// A browser that writes down what it is opened with.
     fn browser(&self) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;

@@ -21,6 +21,8 @@ pub(super) struct Memory {
     /// The token that was given out last, and the one before.
     pub(super) handed: Option<Secret>,
     handed_before: Option<Secret>,
+    /// The scopes that a call lacked, and nobody was there to be asked for.
+    pub(super) wanted_scope: Option<ScopeSet>,
     /// What the MCP server asked for last.
     pub(super) challenges: Challenges,
     /// The work that is under way.
@@ -54,6 +56,7 @@ impl Default for Memory {
             is_unsaved: false,
             handed: None,
             handed_before: None,
+            wanted_scope: None,
             challenges: Challenges::default(),
             under_way: None,
             told: None,
@@ -128,11 +131,11 @@ impl Memory {
         id: u64,
         stored: Option<GrantRecord>,
     ) -> Option<Effect> {
+        let tokens = stored.as_ref().and_then(good_tokens);
         if self.is_logged_out(stored.as_ref()) {
             self.logged_out(stored);
             return Some(Effect::LoginNeeded(LoginReason::NoGrant));
         }
-        let tokens = stored.as_ref().and_then(good_tokens);
         if let Some(ended) = stored.as_ref().and_then(ended_refresh_token) {
             let words = "another process was told so by the authorization server".to_owned();
             self.grant.refresh_token_ended(ended, LoginReason::GrantDead(words));
@@ -152,7 +155,7 @@ impl Memory {
     /// Takes over what another process has stored.
     pub(super) fn take_over(&mut self, stored: Option<GrantRecord>) -> StoreChange {
         // Whoever works reads the store itself.
-        if !self.is_loaded || self.grant.is_busy() || stored == self.stored {
+        if self.grant.is_busy() || (self.is_loaded && stored == self.stored) {
             return StoreChange::Nothing;
         }
         if self.is_logged_out(stored.as_ref()) {
@@ -166,18 +169,19 @@ impl Memory {
         }
         self.stored = Some(record.clone());
         self.record = Some(record);
+        self.is_loaded = true;
         self.is_unsaved = false;
+        self.wanted_scope = None;
         StoreChange::LoggedIn
     }
 
-    /// Whether the tokens that were stored are gone: another process has logged out.
+    /// Whether the tokens that were stored are gone: somebody has logged out, or taken the login to another
+    /// machine.
     fn is_logged_out(&self, stored: Option<&GrantRecord>) -> bool {
-        let has_tokens = |record: &GrantRecord| record.tokens.is_some();
-        let had_tokens = self.stored.as_ref().is_some_and(has_tokens);
-        had_tokens && !self.is_unsaved && !stored.is_some_and(has_tokens)
+        holds_tokens(self.stored.as_ref()) && !self.is_unsaved && !holds_tokens(stored)
     }
 
-    /// Another process has logged out: the tokens are not used, nor stored again.
+    /// What we hold is not ours to renew any more, nor to store again.
     fn logged_out(&mut self, stored: Option<GrantRecord>) {
         self.forget();
         self.loaded(stored);
@@ -192,6 +196,7 @@ impl Memory {
         self.record = Some(record);
         self.is_loaded = true;
         self.is_unsaved = false;
+        self.wanted_scope = None;
     }
 
     /// Whether people are still to be told that they must log in for this reason. They are told once, however
@@ -223,6 +228,10 @@ impl Memory {
 fn ended_refresh_token(record: &GrantRecord) -> Option<&Secret> {
     let is_ended = record.end == Some(StoredEnd::GrantDead);
     record.tokens.as_ref().filter(|_| is_ended).and_then(|tokens| tokens.refresh.as_ref())
+}
+
+fn holds_tokens(record: Option<&GrantRecord>) -> bool {
+    record.is_some_and(|record| record.tokens.is_some())
 }
 
 /// The tokens of a record, without a refresh token that has ended.

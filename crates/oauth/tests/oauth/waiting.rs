@@ -92,6 +92,7 @@ async fn more_scope_for_one_call_keeps_no_other_call_waiting() {
 
     assert!(refused.is_err());
     assert_eq!(account.watch().state(), LoginState::NotNeeded);
+    assert_eq!(account.wanted_scope().as_deref(), Some("mcp admin"));
     assert_eq!(call(&client).await.unwrap(), "hello");
 }
 
@@ -140,6 +141,32 @@ async fn a_server_that_accepts_again_what_it_refused_costs_no_login() {
     world.state().access.clear();
     assert_eq!(call(&client).await.unwrap(), "hello");
     assert_eq!(world.token_forms("refresh_token").len(), 1);
+}
+
+/// A store that cannot be read is no logout.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_login_that_could_not_be_read_is_used_when_it_can_be() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let (world, folder) = (World::start().await, Folder::new());
+    log_in(&world, &folder).await;
+    let files = || std::fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().path());
+    let set_mode = |mode| {
+        for file in files().filter(|it| it.extension().is_some_and(|it| it == "json")) {
+            std::fs::set_permissions(file, PermissionsExt::from_mode(mode)).unwrap();
+        }
+    };
+    set_mode(0o644);
+    let (account, client) = background(&world, &folder);
+    let mut watch = account.watch();
+    assert!(call(&client).await.is_err());
+    soon(watch.changed()).await;
+
+    set_mode(0o600);
+
+    assert_eq!(soon(watch.changed()).await, LoginState::NotNeeded);
+    assert_eq!(call(&client).await.unwrap(), "hello");
 }
 
 /// A client without a person, and its account.
