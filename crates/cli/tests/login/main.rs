@@ -3,6 +3,8 @@
 
 #![cfg(all(test, unix))]
 
+mod checking;
+mod importing;
 mod keeping;
 mod logging_in;
 mod rig;
