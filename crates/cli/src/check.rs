@@ -4,6 +4,7 @@
 //! never calls a tool, and gives back every session that it opened. What could not be looked at is
 //! reported as unknown, with the reason; the report says what each thing means for a client of ours.
 
+mod authorization;
 mod era;
 mod finding;
 mod guard;
@@ -37,10 +38,12 @@ use tokio::time::{Instant, interval, timeout};
 
 use crate::exit::Exit;
 use crate::misuse::Misuse;
-use crate::options::{self, Options, Policy};
+use crate::options::{self, Options, Policy, Settings};
 use crate::talk::terminal::Terminal;
 use crate::talk::{ending, safe};
-use crate::{in_flags, out, secrets, target, unexpanded, until, writable};
+use crate::target::{self, Target};
+use crate::{in_flags, out, secrets, unexpanded, until, writable};
+use authorization::{AuthorizationCheck, AuthorizationSeen};
 use era::Era;
 use finding::{Finding, Subject};
 use hello::Hello;
@@ -99,11 +102,16 @@ fn check(args: &CheckArgs) -> Result<ExitCode> {
         let probe = settings.probe(&target)?;
         let wire = Wire::new(probe, terminal.clone(), time).telling(settings.verbose > 0);
         let wire = wire.showing(&settings.shown_to(&target));
+        let has_token = wire.has_token;
         let mut notes = Notes::new(&wire);
         if settings.warning(&target).is_some() {
             notes.add(Subject::Safety.warning("certificate", UNCHECKED).advise(CHECK_IT));
         }
         let exit = patiently(&terminal, examine(wire, &settings.repeatable, &mut notes)).await;
+        if !has_token {
+            let looked = look_at_login(args, &settings, &target, exit, &mut notes);
+            patiently(&terminal, looked).await?;
+        }
         patiently(&terminal, settings.renewals_ended()).await;
         anyhow::Ok((notes, exit))
     })?;
@@ -124,6 +132,25 @@ fn check(args: &CheckArgs) -> Result<ExitCode> {
         _ => report::words(out, &notes, look()),
     })?;
     Ok(exit.into())
+}
+
+/// Looks at how people log in.
+async fn look_at_login(
+    args: &CheckArgs,
+    settings: &Settings,
+    target: &Target,
+    exit: Exit,
+    notes: &mut Notes,
+) -> Result<(), Misuse> {
+    let Some(address) = target.address() else { return Ok(()) };
+    let oauth = settings.oauth_at(address);
+    let builder = settings.begin(target, Policy::Never.recovery().builder())?;
+    let Some(account) = settings.account(oauth.oauth(), &builder)? else { return Ok(()) };
+    let spoken = target.spoken().with_flags(args.options.typed());
+    let (redirect, profile) = (oauth.redirect(), oauth.profile.unwrap_or_default());
+    let check = AuthorizationCheck { account: &account, spoken: &spoken, redirect, profile };
+    check.look(exit == Exit::Unauthorized, notes).await;
+    Ok(())
 }
 
 /// Where the page goes.
@@ -165,6 +192,10 @@ struct Notes {
     /// Whether the stateless revision is spoken, if that is known.
     is_modern: Option<bool>,
     findings: Vec<Finding>,
+    /// What a refusal said about what it wants.
+    challenge: Option<String>,
+    /// How people log in, if that was looked at.
+    authorization: Option<AuthorizationSeen>,
     figures: CheckFigures,
     tools: Vec<Tool>,
 }

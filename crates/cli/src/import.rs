@@ -26,6 +26,7 @@ mod servers;
 mod show;
 #[cfg(test)]
 mod tests;
+mod their_login;
 mod told;
 mod tree;
 mod undo;
@@ -235,8 +236,13 @@ impl ImportArgs {
             Err(stopped) => return Ok(Some(stopped)),
         };
         for (verdict, heard) in verdicts.into_iter().zip(heard) {
-            if let Some(why) = objection(heard) {
-                *verdict = EntryVerdict::Left(why);
+            match (heard, &mut *verdict) {
+                (ServerAnswer::LoginNeeded, EntryVerdict::Replace(it)) => it.needs_login(),
+                (heard, _) => {
+                    if let Some(why) = objection(heard) {
+                        *verdict = EntryVerdict::Left(why);
+                    }
+                }
             }
         }
         Ok(None)
@@ -282,10 +288,11 @@ impl ImportArgs {
 /// Why a server's own words speak against changing its entry.
 fn objection(heard: ServerAnswer) -> Option<String> {
     match heard {
-        ServerAnswer::Fine => None,
-        ServerAnswer::Unauthorized => {
-            Some("it wants authorization, which is not there yet: it stays as it is".to_owned())
-        }
+        ServerAnswer::Fine | ServerAnswer::LoginNeeded => None,
+        ServerAnswer::Unauthorized => Some(
+            "it wants authorization, and does not say where one logs in: it stays as it is"
+                .to_owned(),
+        ),
         ServerAnswer::Unknown(why) => Some(format!("it could not be asked: {why}")),
     }
 }
@@ -322,8 +329,9 @@ Gemini CLI, VS Code, Windsurf and Zed. Each server is listed with what would bec
   already  goes through ridethrough
   left     stays as it is, and why
 
-A server is asked first, with a handshake and nothing else: one that wants authorization by a browser, \
-or does not answer, is left. Values of headers and variables are never shown. A file of a project, \
+A server is asked first, with a handshake and nothing else. One that wants a login, and says where, is \
+replaced: log in to it then with `ridethrough login NAME`, unless mcp-remote was logged in. One that wants \
+a token and does not say from where, or does not answer, is left. Values of headers and variables are never shown. A file of a project, \
 which may have come from anywhere, has no variables of your environment unless you name it.
 
 Ends with 0, with 1 if a file could not be read or written, and with 2 for wrong usage.";

@@ -5,7 +5,6 @@
 //! proves that the server takes the token. Tokens, codes and secrets are never shown.
 
 mod failure;
-mod no_token;
 mod person;
 mod told;
 
@@ -19,7 +18,7 @@ use ridethrough_oauth::Account;
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::next_step::Spoken;
-use crate::oauth::{FlagSources, LoginFlow, MaskedAccount, OAuthFlags};
+use crate::oauth::{FlagSources, LoginDemand, LoginFlow, MaskedAccount, NoToken, OAuthFlags};
 use crate::options::{Options, Settings, finish};
 use crate::talk::ending::{self, With};
 use crate::talk::safe;
@@ -27,9 +26,9 @@ use crate::talk::terminal::Terminal;
 use crate::target::{self, Target};
 use crate::until;
 
-use no_token::{LoginDemand, NoToken};
+pub(crate) use failure::allowing;
 use person::{LoginPerson, Opens};
-pub(crate) use told::GrantTold;
+pub(crate) use told::{GrantTold, client_word};
 use told::{LoginTold, Proof};
 
 /// What `login` is asked for.

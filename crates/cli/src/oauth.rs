@@ -6,8 +6,10 @@
 
 mod flags;
 mod masked;
+mod no_token;
 mod settings;
 
 pub(crate) use flags::{FlagSources, OAuthFlags};
 pub(crate) use masked::MaskedAccount;
+pub(crate) use no_token::{LoginDemand, NoToken};
 pub(crate) use settings::{LoginFlow, OAuthSettings};

@@ -22,7 +22,7 @@ fn every_file_in_its_usual_place_is_found_and_told_without_a_secret() {
         "Claude Desktop  ",
         "replace  weather: mcp-remote by `ridethrough bridge https://weather.example/...`, with Authorization",
         "replace  notes: mcp-remote by `ridethrough bridge https://notes.example/...`; needs no --keep-alive",
-        "left     tickets: https://tickets.example/...: `--resource`: authorization by a browser is not there",
+        "replace  tickets: mcp-remote by `ridethrough bridge https://tickets.example/...`",
         "left     files: it is a local program",
         "Codex  ",
         "could    search engine: https://search.example/..., with X-Key, Authorization: could go through `ridethrough bridge`, written by hand: a TOML file",

@@ -21,6 +21,7 @@ pub(super) struct Finding {
 pub(super) enum Subject {
     Reach,
     Protocol,
+    Authorization,
     Session,
     Streams,
     Speed,
@@ -41,9 +42,10 @@ pub(super) enum FindingVerdict {
 }
 
 impl Subject {
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Reach,
         Self::Protocol,
+        Self::Authorization,
         Self::Session,
         Self::Streams,
         Self::Speed,
@@ -55,6 +57,7 @@ impl Subject {
         match self {
             Self::Reach => "Reach",
             Self::Protocol => "Protocol",
+            Self::Authorization => "Authorization",
             Self::Session => "Session",
             Self::Streams => "Streams",
             Self::Speed => "Speed",

@@ -33,6 +33,7 @@ pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<Hello, Ex
         redirect::moved(&statuses, wire).into_iter().for_each(|it| notes.add(it));
     }
     let Some(result) = seen.result().filter(|it| version_of(it).is_some()).cloned() else {
+        notes.challenge = refusal::challenge_of(&seen);
         let explained = refusal::explain(&seen, wire, notes).await;
         wire.give_back(&visit_of(&seen)).await;
         return explained;

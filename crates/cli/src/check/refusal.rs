@@ -166,6 +166,13 @@ fn mistyped(seen: &AnswerSeen) -> Finding {
     Subject::Protocol.bad("initialize", what).advise(TYPED)
 }
 
+/// What a challenge says, as it came.
+pub(super) fn challenge_of(seen: &AnswerSeen) -> Option<String> {
+    let challenges = seen.headers.get_all("www-authenticate").iter();
+    let lines: Vec<_> = challenges.filter_map(|it| it.to_str().ok()).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
 /// What the challenge of a 401 asks for, and what the server says beside it.
 fn unauthorized(seen: &AnswerSeen, wire: &Wire) -> Finding {
     let challenges = seen.headers.get_all("www-authenticate").iter();
@@ -192,7 +199,7 @@ fn unauthorized(seen: &AnswerSeen, wire: &Wire) -> Finding {
         }
         (401, _) => {
             "the server wants a token: give it by `--bearer-env VAR`, or an API key by \
-                 `--header 'NAME: ${VAR}'`"
+                 `--header 'NAME: ${VAR}'`; or log in"
         }
         (403, Some("insufficient_scope")) => "get a token with the scope that is named",
         (403, _) if !wire.has_token => {

@@ -146,6 +146,8 @@ pub(super) fn json(notes: &Notes, exit: Exit) -> String {
         is_stateless_spoken: Option<bool>,
         findings: &'a [Finding],
         advice: Vec<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        authorization: Option<&'a super::AuthorizationSeen>,
         figures: &'a super::CheckFigures,
         tools: &'a [Tool],
         exit_code: u8,
@@ -158,6 +160,7 @@ pub(super) fn json(notes: &Notes, exit: Exit) -> String {
         is_stateless_spoken: notes.is_modern,
         findings: &notes.findings,
         advice: advised(&notes.findings),
+        authorization: notes.authorization.as_ref(),
         figures: &notes.figures,
         tools: &notes.tools,
         exit_code: exit.code(),

@@ -1,15 +1,18 @@
 //! Asks servers whether they let us in, before anything is written.
 //!
-//! A server that wants authorization by a browser must keep its `mcp-remote`, which can only be learnt
-//! from the server.
+//! Whether a server wants a login can only be learnt from the server. One that says where is imported, and a
+//! person logs in afterwards; one that wants a token and names no place for a login is left.
 
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ridethrough::credentials::{StaticBearer, Token};
+use ridethrough::credentials::{Challenge, StaticBearer, Token};
 use ridethrough::error::Kind;
 use ridethrough::transport::Endpoint;
-use ridethrough::{Client, Error, RetryPolicy};
+use ridethrough::{Client, ClientBuilder, Error, RetryPolicy};
+use ridethrough_oauth::Account;
+use ridethrough_oauth_core::discovery::DiscoveryFailure;
+use ridethrough_oauth_core::metadata::MetadataSource;
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
@@ -17,6 +20,7 @@ use super::entry::Entry;
 use super::file::{File, Trust};
 use super::places::{ConfigScope, Folders};
 use super::reach::{Reached, RemoteServer};
+use crate::oauth::{LoginDemand, NoToken};
 use crate::{secrets, target};
 
 /// What a server said, or why it was not asked.
@@ -24,7 +28,9 @@ use crate::{secrets, target};
 pub(super) enum ServerAnswer {
     /// It shook hands.
     Fine,
-    /// It wants authorization.
+    /// It wants a login, and says where.
+    LoginNeeded,
+    /// It refuses the token that it is shown, or wants one and does not say from where.
     Unauthorized,
     /// It could not be asked, or its answer is none.
     Unknown(String),
@@ -61,14 +67,28 @@ pub(super) fn address(
 }
 
 async fn shake_hands(address: &RemoteServer) -> ServerAnswer {
-    let client = match client(address) {
-        Ok(client) => client,
+    let asking = NoToken::default();
+    // The way to the server is the way to whoever issues its tokens, too.
+    let built = builder(address, &asking).and_then(|builder| {
+        let account = address.oauth.oauth().account(&builder).ok();
+        let client = builder.build().map_err(|error| error.to_string().replace('\n', " "))?;
+        Ok((account, client))
+    });
+    let (account, client) = match built {
+        Ok(built) => built,
         Err(why) => return ServerAnswer::Unknown(why),
     };
     let heard = match timeout(PATIENCE, client.connect()).await {
         Err(_) => ServerAnswer::Unknown(format!("no answer within {} s", PATIENCE.as_secs())),
         Ok(Ok(_)) => ServerAnswer::Fine,
-        Ok(Err(error)) if error.kind() == Some(Kind::Unauthorized) => ServerAnswer::Unauthorized,
+        Ok(Err(error)) if error.kind() == Some(Kind::Unauthorized) => match asking.demand() {
+            LoginDemand::Login(challenge)
+                if publishes_login(account.as_ref(), challenge.as_ref()).await =>
+            {
+                ServerAnswer::LoginNeeded
+            }
+            _ => ServerAnswer::Unauthorized,
+        },
         Ok(Err(error)) => ServerAnswer::Unknown(told(&error)),
     };
     // A session that is not given back ends by itself.
@@ -76,7 +96,17 @@ async fn shake_hands(address: &RemoteServer) -> ServerAnswer {
     heard
 }
 
-fn client(address: &RemoteServer) -> Result<Client, String> {
+/// Whether the server says where one logs in. What is wrong with that is told at the login.
+async fn publishes_login(account: Option<&Account>, challenge: Option<&Challenge>) -> bool {
+    let Some(account) = account else { return false };
+    let outlook = timeout(PATIENCE, account.outlook(challenge)).await;
+    outlook.is_ok_and(|outlook| match outlook.found {
+        Ok(found) => found.server.source == MetadataSource::Document,
+        Err(error) => error.failure != DiscoveryFailure::NoMetadata,
+    })
+}
+
+fn builder(address: &RemoteServer, asking: &NoToken) -> Result<ClientBuilder, String> {
     let shown = address.headers.iter().map(|(name, it)| (name.as_str(), it.expose_secret()));
     let token = address.authorization.iter().map(|it| ("authorization", it.expose_secret()));
     secrets::keep(address.url.expose_secret(), &shown.chain(token).collect::<Vec<_>>());
@@ -90,12 +120,11 @@ fn client(address: &RemoteServer) -> Result<Client, String> {
     for (name, value) in &address.headers {
         builder = builder.header(name, value.expose_secret());
     }
-    if let Some(token) = &address.authorization {
-        let token =
-            Token::authorization(token.expose_secret()).map_err(|error| error.to_string())?;
-        builder = builder.credentials(StaticBearer::from(token));
-    }
-    builder.build().map_err(|error| error.to_string().replace('\n', " "))
+    let Some(token) = &address.authorization else {
+        return Ok(builder.credentials(asking.clone()));
+    };
+    let token = Token::authorization(token.expose_secret()).map_err(|error| error.to_string())?;
+    Ok(builder.credentials(StaticBearer::from(token)))
 }
 
 /// What went wrong, in one line and in our own words.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::document::{ConfigDocument, Edit};
 use super::entry::{Entry, EntryKind, Remote};
-use super::plan::{EntryVerdict, Replacement};
+use super::plan::{EntryVerdict, LoginAfter, Replacement};
 use crate::target;
 
 /// The entry of this server with our bridge in it, or why it cannot be written.
@@ -42,7 +42,8 @@ pub(super) fn rewritten(
     let rest = remote.rest.iter();
     members.extend(rest.map(|(key, span)| (key.clone(), document.text[span.clone()].to_owned())));
     let edit = Edit { span: entry.span.clone(), text: laid_out(&members, original) };
-    EntryVerdict::Replace(Replacement { edits: vec![edit], dropped: Vec::new(), name: "its host" })
+    let (edits, dropped, login) = (vec![edit], Vec::new(), LoginAfter::NotNeeded);
+    EntryVerdict::Replace(Replacement { edits, dropped, name: "its host", login })
 }
 
 /// Why it has to be done by hand.

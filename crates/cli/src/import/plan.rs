@@ -10,7 +10,8 @@ use super::document::Edit;
 use super::entry::{Entry, EntryKind, Local, Transport};
 use super::line::{FlagMeaning, ProgramLine, Request};
 use super::other::Other;
-use super::variables;
+use super::{their_login, variables};
+use crate::oauth::OAuthFlags;
 use crate::target;
 
 /// What would become of one server.
@@ -34,6 +35,28 @@ pub(super) struct Replacement {
     pub(super) dropped: Vec<&'static str>,
     /// What is replaced.
     pub(super) name: &'static str,
+    /// What becomes of the login.
+    pub(super) login: LoginAfter,
+}
+
+/// What becomes of a login when a bridge is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoginAfter {
+    /// A person logs in.
+    Needed,
+    /// None is needed, as far as is known.
+    NotNeeded,
+    /// The login of `mcp-remote` is used.
+    TakenOver,
+}
+
+impl Replacement {
+    /// The server wants a login; one that `mcp-remote` has is used.
+    pub(super) fn needs_login(&mut self) {
+        if self.login == LoginAfter::NotNeeded {
+            self.login = LoginAfter::Needed;
+        }
+    }
 }
 
 impl std::fmt::Debug for Replacement {
@@ -130,7 +153,7 @@ fn refusal(entry: &Entry, local: &Local, request: &Request) -> Option<String> {
         let flags = request.flags.iter().filter(|flag| flag.meaning == meaning);
         flags.map(|flag| format!("`{}`", flag.name)).collect()
     };
-    let (oauth, missing) = (named(FlagMeaning::OAuth), named(FlagMeaning::Missing));
+    let missing = named(FlagMeaning::Missing);
     let has_variable = |name: &str| entry.env.iter().any(|(own, _)| own == name);
     let values = |name: &'static str| {
         let flags = request.flags.iter().filter(move |flag| flag.name == name);
@@ -139,15 +162,15 @@ fn refusal(entry: &Entry, local: &Local, request: &Request) -> Option<String> {
     Some(match request {
         Request { url: None, .. } => "it names no URL".to_owned(),
         Request { strays, .. } if !strays.is_empty() => unknown(local, strays),
-        _ if !oauth.is_empty() => {
-            format!("{}: authorization by a browser is not there yet", oauth.join(", "))
-        }
         _ if !missing.is_empty() => format!("our bridge has no {}", missing.join(", ")),
         _ if values("--transport").any(|it| !TRANSPORTS.contains(&it)) => {
             "its `--transport` is not known".to_owned()
         }
         _ if values("--header").any(|it| !it.contains(':')) => {
             "a `--header` has no colon".to_owned()
+        }
+        _ if OAuthFlags::read(login_words(local, request)).is_err() => {
+            "a flag of its login cannot be used".to_owned()
         }
         _ if has_variable("NODE_EXTRA_CA_CERTS") && !has_variable("SSL_CERT_FILE") => {
             "its certificates are named in NODE_EXTRA_CA_CERTS: name them in SSL_CERT_FILE too"
@@ -158,6 +181,15 @@ fn refusal(entry: &Entry, local: &Local, request: &Request) -> Option<String> {
             return bad_url(text(local, *url), is_allowed);
         }
     })
+}
+
+/// The flags of a login, with their values.
+fn login_words(local: &Local, request: &Request) -> Vec<String> {
+    let flags = request.flags.iter().filter(|flag| flag.meaning == FlagMeaning::OAuth);
+    let words = flags.flat_map(|flag| {
+        [Some(flag.name), flag.value.map(|at| text(local, at))].into_iter().flatten()
+    });
+    words.map(str::to_owned).collect()
 }
 
 /// Why our bridge cannot take the place of this one.
@@ -207,7 +239,8 @@ fn translated(entry: &Entry, local: &Local, other: &Other, program: &str) -> Rep
     let program = serde_json::Value::from(program).to_string();
     let command = Edit { span: local.command.span.clone(), text: program };
     let edits = vec![command, Edit { span, text: args }];
-    Replacement { edits, dropped: other.dropped.clone(), name: other.name }
+    let dropped = other.dropped.clone();
+    Replacement { edits, dropped, name: other.name, login: LoginAfter::NotNeeded }
 }
 
 fn bad_url(url: &str, is_allowed: bool) -> Option<String> {
@@ -263,13 +296,9 @@ fn replacement(local: &Local, request: &Request, program: &str) -> Replacement {
         edits.push(Edit { span, text: String::new() });
         dropped.push(flag.name);
     }
-    // It comes behind the URL, or it would be taken for it.
-    if let Some(port) = request.port {
-        let span = args[port - 1].span.end..args[port].span.end;
-        edits.push(Edit { span, text: String::new() });
-        dropped.push("port for a login");
-    }
-    Replacement { edits, dropped, name: "mcp-remote" }
+    let is_stored = their_login::is_stored(local, request);
+    let login = if is_stored { LoginAfter::TakenOver } else { LoginAfter::NotNeeded };
+    Replacement { edits, dropped, name: "mcp-remote", login }
 }
 
 fn text(local: &Local, at: usize) -> &str {
@@ -311,10 +340,14 @@ mod tests {
                 r#""mcp-remote","args":["--ipv4", "--ping-interval","5" , "U","--keep-alive"]"#,
                 r#""rt","args":["bridge", "U"]"#,
             ),
-            // The port is for a login in the browser; a server that wants none needs none.
+            // The port is for a login in the browser.
             (
                 r#""npx","args":["-p", "mcp-remote","mcp-remote","U", "--ipv4" ,"9696", "--debug"]"#,
-                r#""rt","args":["bridge","U", "--debug"]"#,
+                r#""rt","args":["bridge","U" ,"9696", "--debug"]"#,
+            ),
+            (
+                r#""npx","args":["mcp-remote","U","--resource","urn:a","--device-code"]"#,
+                r#""rt","args":["bridge","U","--resource","urn:a","--device-code"]"#,
             ),
             (
                 r#""npx","args":["-y","supergateway","--header","A: b","--sse","U"]"#,
@@ -340,7 +373,8 @@ mod tests {
     fn what_our_bridge_would_do_otherwise_is_left_alone_and_the_reason_names_it() {
         let cases = [
             ("", "names no URL"),
-            (r#","https://a.example/","--resource","https://s3cret/""#, "`--resource`"),
+            (r#","https://a.example/","--token-endpoint","https://s3cret/""#, "`--token-endpoint`"),
+            (r#","https://a.example/","--auth-timeout","s3cret""#, "a flag of its login"),
             (r#","https://a.example/","--protocol","auto""#, "our bridge has no `--protocol`"),
             (r#","https://a.example/","--brand-new""#, "`--brand-new` is not known"),
             (r#","https://a.example/","s3cret""#, "an argument that is not known"),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::entry::Entry;
 use super::file::Unread;
 use super::places::{ConfigPlace, ConfigScope};
-use super::plan::{EntryVerdict, header_names, shown_url};
+use super::plan::{EntryVerdict, LoginAfter, header_names, shown_url};
 use super::tree::Broken;
 use crate::out::{Colour, painted};
 use crate::secrets;
@@ -110,8 +110,22 @@ fn story(place: &ConfigPlace, entry: &Entry, verdict: &EntryVerdict) -> String {
                 [] => String::new(),
                 flags => format!("; needs no {}", flags.join(", ")),
             };
-            format!("{} by `ridethrough bridge {url}`{headers}{dropped}", replacement.name)
+            let login = match replacement.login {
+                LoginAfter::Needed => format!("; then log in: `{}`", log_in(place, entry)),
+                LoginAfter::NotNeeded => String::new(),
+                LoginAfter::TakenOver => "; the login of mcp-remote is used".to_owned(),
+            };
+            format!("{} by `ridethrough bridge {url}`{headers}{dropped}{login}", replacement.name)
         }
+    }
+}
+
+/// The command that logs in to this server.
+pub(super) fn log_in(place: &ConfigPlace, entry: &Entry) -> String {
+    match place.scope {
+        // Its names are known to this command only.
+        ConfigScope::Named => "ridethrough login URL".to_owned(),
+        _ => format!("ridethrough login {}", quoted(&safe(&entry.name))),
     }
 }
 
@@ -181,7 +195,14 @@ fn server(place: &ConfigPlace, entry: &Entry, verdict: &EntryVerdict) -> Value {
     match verdict {
         EntryVerdict::ByHand(why) | EntryVerdict::Left(why) => server["why"] = why.as_str().into(),
         EntryVerdict::Could => server["command"] = offer(place, entry).join(" ").into(),
-        EntryVerdict::Replace(replacement) => server["dropped"] = json!(replacement.dropped),
+        EntryVerdict::Replace(replacement) => {
+            server["dropped"] = json!(replacement.dropped);
+            match replacement.login {
+                LoginAfter::Needed => server["login"] = log_in(place, entry).into(),
+                LoginAfter::NotNeeded => {}
+                LoginAfter::TakenOver => server["isLoginTakenOver"] = true.into(),
+            }
+        }
         EntryVerdict::Already => {}
     }
     server

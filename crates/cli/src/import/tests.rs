@@ -20,6 +20,10 @@ fn in_every_format_only_the_words_that_start_mcp_remote_are_changed() {
                     "\"command\": \"/bin/ridethrough\",\n      \"args\": [\n        \"bridge\",",
                 ),
                 ("\"/usr/local/bin/mcp-remote\"", "\"/bin/ridethrough\""),
+                (
+                    "\"npx\",\n      \"args\": [\"mcp-remote@latest\"",
+                    "\"/bin/ridethrough\",\n      \"args\": [\"bridge\"",
+                ),
                 ("[\"https://notes.example", "[\"bridge\", \"https://notes.example"),
                 ("\"--keep-alive\", ", ""),
             ],

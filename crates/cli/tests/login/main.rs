@@ -5,6 +5,8 @@
 #![cfg(unix)]
 
 mod bridges;
+mod checking;
+mod importing;
 mod keeping;
 mod logging_in;
 mod rig;

@@ -1,0 +1,41 @@
+//! Whether `mcp-remote` is logged in: then nobody has to log in again.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use ridethrough_oauth_core::mcp_remote::RemoteArguments;
+use secrecy::ExposeSecret;
+
+use super::entry::Local;
+use super::line::Request;
+
+/// Whether its store has tokens for what it is asked for. Nothing of them is read.
+pub(super) fn is_stored(local: &Local, request: &Request) -> bool {
+    let named = env::var_os("MCP_REMOTE_CONFIG_DIR").filter(|it| !it.is_empty());
+    let home = || env::var_os("HOME").map(|home| Path::new(&home).join(".mcp-auth"));
+    let folder = named.map(PathBuf::from).or_else(home);
+    let file = arguments(local, request).map(|it| it.tokens_file());
+    folder.zip(file).is_some_and(|(folder, file)| folder.join("mcp-remote-v1").join(file).is_file())
+}
+
+/// What the names of its files depend on: its arguments, before variables are filled in.
+fn arguments(local: &Local, request: &Request) -> Option<RemoteArguments> {
+    let text = |at: usize| local.args[at].text.expose_secret();
+    let values = |name: &'static str| {
+        let flags = request.flags.iter().filter(move |flag| flag.name == name);
+        flags.filter_map(|flag| flag.value).map(text)
+    };
+    let pairs = |name: &'static str, mark: char| {
+        let pairs = values(name).filter_map(move |it| it.split_once(mark));
+        pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect()
+    };
+    let last = |name: &'static str| values(name).last().map(str::to_owned);
+    Some(RemoteArguments {
+        url: text(request.url?).to_owned(),
+        resource: last("--resource").filter(|it| !it.is_empty()),
+        authorize_parameters: pairs("--authorize-param", '='),
+        headers: pairs("--header", ':'),
+        client_metadata_url: last("--client-metadata-url"),
+        token_endpoint: last("--token-endpoint"),
+    })
+}
