@@ -11,7 +11,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-pub use files::{Holder, Lease, client_info, read_tokens, write_tokens};
+pub use files::{Holder, Lease, client_info, read_tokens, tokens_issuer, write_tokens};
 
 /// What the name of its files depends on: its arguments.
 #[derive(Clone, Debug, Default)]

@@ -17,7 +17,7 @@ use crate::error::{LoginFailure, SettingsError};
 use crate::fetch::Fetch;
 use crate::key::ClientKey;
 use crate::settings::{Flow, OAuth, RedirectTo};
-use crate::store::{FileStore, GrantStore, StoreError, StoreLock, Swap};
+use crate::store::{FileStore, GrantStore, SharedStore, StoreError, StoreLock, Swap};
 
 /// One account at one MCP server.
 pub(crate) struct Context {
@@ -43,9 +43,13 @@ impl Context {
         let server = HttpUrl::parse(url).map_err(SettingsError::ServerUrl)?;
         check_redirect(&oauth.redirect)?;
         let metadata_document = oauth.client_metadata_url.as_deref().map(document).transpose()?;
-        let store = match &oauth.store {
+        let store: Arc<dyn GrantStore> = match &oauth.store {
             Some(store) => store.clone(),
             None => Arc::new(FileStore::new()?),
+        };
+        let store = match &oauth.mcp_remote {
+            Some(theirs) => Arc::new(SharedStore::new(store, theirs.clone())),
+            None => store,
         };
         Ok(Self {
             account: AccountKey::new(&server, oauth.profile.clone()),

@@ -6,6 +6,7 @@ mod device;
 mod enterprise;
 mod find;
 mod outlook;
+mod take_over;
 
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ use crate::settings::Flow;
 
 pub(crate) use find::find;
 pub use outlook::{ClientOutlook, LoginOutlook};
+pub(crate) use take_over::take_over;
 
 /// What a login begins with.
 pub(crate) struct Login {

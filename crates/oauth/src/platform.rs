@@ -4,8 +4,9 @@
 //! On Unix a file has an owner and a mode. Elsewhere a file has the rights of its folder, which is below the
 //! user's own.
 
-pub(crate) use folder::data_folder;
+pub(crate) use folder::{data_folder, home_folder};
 pub(crate) use opener::opener;
+pub(crate) use process::is_running;
 pub(crate) use rights::{
     check_private, create_private, make_private, open, open_lock, sync_folder,
 };
@@ -119,6 +120,32 @@ mod folder {
             let usual = || variable("HOME").map(|home| home.join(".local/share"));
             variable("XDG_DATA_HOME").or_else(usual)
         }
+    }
+
+    /// The user's own folder.
+    pub(crate) fn home_folder() -> Option<PathBuf> {
+        let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+        std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute())
+    }
+}
+
+#[cfg(unix)]
+mod process {
+    use rustix::io::Errno;
+    use rustix::process::{Pid, test_kill_process};
+
+    /// Whether a process is there. One of another user is, too.
+    pub(crate) fn is_running(pid: u32) -> bool {
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        pid.is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
+    }
+}
+
+#[cfg(not(unix))]
+mod process {
+    /// Nobody is asked: who holds something is taken to be there until its time is up.
+    pub(crate) const fn is_running(_: u32) -> bool {
+        true
     }
 }
 

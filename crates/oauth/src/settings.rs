@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::identity_provider::IdentityProvider;
 use crate::key::{AssertionSource, ClientKey};
 use crate::person::Person;
-use crate::store::GrantStore;
+use crate::store::{GrantStore, McpRemoteStore};
 
 /// How a client logs in.
 ///
@@ -50,6 +50,7 @@ pub struct OAuth {
     pub(crate) registers_anew: bool,
     pub(crate) login_within: Duration,
     pub(crate) store: Option<Arc<dyn GrantStore>>,
+    pub(crate) mcp_remote: Option<McpRemoteStore>,
     pub(crate) person: Option<Arc<dyn Person>>,
     pub(crate) on_login_needed: Option<OnLoginNeeded>,
     pub(crate) clock: Clock,
@@ -113,6 +114,7 @@ impl OAuth {
             registers_anew: false,
             login_within: LOGIN_WITHIN,
             store: None,
+            mcp_remote: None,
             person: None,
             on_login_needed: None,
             clock: Clock::default(),
@@ -272,6 +274,13 @@ impl OAuth {
     /// Where grants are kept; by default in files ([`FileStore::new`](crate::store::FileStore::new)).
     pub fn store(mut self, store: impl GrantStore) -> Self {
         self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Takes over the login that a person has made with `mcp-remote`, if there is none of our own, and shares
+    /// it for as long as it is there: renewed tokens are written into both stores, under both locks.
+    pub fn mcp_remote(mut self, store: McpRemoteStore) -> Self {
+        self.mcp_remote = Some(store);
         self
     }
 

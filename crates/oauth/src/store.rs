@@ -2,6 +2,7 @@
 
 mod file;
 mod listing;
+mod mcp_remote;
 mod memory;
 
 use std::fmt;
@@ -13,6 +14,8 @@ use ridethrough_oauth_core::store::{AccountKey, GrantRecord, RecordError};
 
 pub use file::FileStore;
 pub use listing::StoredRecord;
+pub use mcp_remote::McpRemoteStore;
+pub(crate) use mcp_remote::{RemoteLogin, SharedStore};
 pub use memory::MemoryStore;
 
 /// Keeps the grants of people.

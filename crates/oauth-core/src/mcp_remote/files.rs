@@ -36,6 +36,11 @@ pub fn read_tokens(text: &str, written_at: Timestamp) -> Option<Tokens> {
     })
 }
 
+/// The issuer in the text of `H_tokens.json`, which a refresh there may have lost.
+pub fn tokens_issuer(text: &str) -> Option<String> {
+    json::text(&json::object(text.as_bytes())?, "issuer").map(str::to_owned)
+}
+
 /// Writes tokens back into the text of `H_tokens.json`, whose other members stay as they are.
 pub fn write_tokens(tokens: &Tokens, text: &str) -> Secret {
     let mut object: Object = json::object(text.as_bytes()).unwrap_or_default();

@@ -34,6 +34,9 @@ pub struct GrantRecord {
     /// The private key that the tokens are bound to (PKCS#8 in base64); `None` if they are bound to none.
     #[serde(default, with = "secret::stored_option", skip_serializing_if = "Option::is_none")]
     pub dpop_key: Option<Secret>,
+    /// The digest that the files of `mcp-remote` begin with that hold these tokens, too; `None` if none do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp_remote: Option<String>,
     /// Why the refresh token is not used any more; `None` as long as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<StoredEnd>,
@@ -63,6 +66,7 @@ impl GrantRecord {
             requested: ScopeSet::default(),
             tokens: None,
             dpop_key: None,
+            mcp_remote: None,
             end: None,
             endpoints: PinnedEndpoints::of(server),
             metadata: server.to_json(),

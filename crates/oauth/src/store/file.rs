@@ -94,7 +94,7 @@ impl GrantStore for FileStore {
 }
 
 /// Files are slow on a network, and a thread of the runtime has others to serve.
-async fn off_the_runtime<T: Send + 'static>(
+pub(super) async fn off_the_runtime<T: Send + 'static>(
     act: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     let done = tokio::task::spawn_blocking(act).await;

@@ -10,10 +10,12 @@ use ridethrough_oauth_core::Secret;
 use ridethrough_oauth_core::challenge::{Challenges, Demand};
 use ridethrough_oauth_core::grant::{AccessRefusal, Effect, LoginReason};
 use ridethrough_oauth_core::scope::ScopeSet;
+use ridethrough_oauth_core::store::GrantRecord;
 use tokio::time::timeout;
 
 use super::others::WantedLogin;
 use super::{LoginRule, TokenSource};
+use crate::error::LoginFailure;
 
 impl TokenSource {
     /// What the store has, if it can be used; a server that wants no login is not asked for one.
@@ -76,7 +78,7 @@ impl TokenSource {
         if self.memory().is_loaded {
             return;
         }
-        match self.context.load().await {
+        match self.load_or_take_over().await {
             Ok(record) => {
                 let mut memory = self.memory();
                 if !memory.is_loaded {
@@ -87,6 +89,14 @@ impl TokenSource {
                 let error = crate::error::with_causes(&error);
                 tracing::warn!(error, "the store could not be read");
             }
+        }
+    }
+
+    /// What is stored, or else a login of another program.
+    async fn load_or_take_over(&self) -> Result<Option<GrantRecord>, LoginFailure> {
+        match self.context.load().await? {
+            Some(record) => Ok(Some(record)),
+            None => crate::login::take_over(&self.context).await,
         }
     }
 

@@ -3,6 +3,8 @@
 #![cfg(test)]
 
 mod accounts;
+#[cfg(unix)]
+mod beside_mcp_remote;
 mod canary;
 mod ended;
 mod enterprise;
