@@ -77,12 +77,10 @@ fn log_in(args: &LoginArgs) -> Result<ExitCode> {
     })?;
     terminal.clear();
     match ended {
-        Ok(ended) => {
-            ended.map(ExitCode::from).map_err(|error| match error.is::<ridethrough::Error>() {
-                true => error.context(With(args.spoken(&target))),
-                false => error,
-            })
-        }
+        Ok(ended) => ended.map(ExitCode::from).map_err(|error| {
+            let is_of_call = error.is::<ridethrough::Error>();
+            if is_of_call { error.context(With(args.spoken(&target))) } else { error }
+        }),
         Err(stopped) => {
             Ok(stopped.tell("nobody was logged in; what was stored before is as it was"))
         }

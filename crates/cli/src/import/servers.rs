@@ -8,6 +8,7 @@ use super::host::Host;
 use super::places::{ConfigPlace, ConfigScope, Folders};
 use super::reach::{Reached, Unreached};
 use crate::approvals::Approvals;
+use crate::oauth::OAuthSettings;
 
 /// What the config files of this project and this user have.
 pub(crate) struct Servers {
@@ -122,7 +123,9 @@ impl Server<'_> {
         }
         match self.file.reach(self.entry, self.folders, Trust::None) {
             Ok(Reached::Remote(address))
-                if address.headers.is_empty() && address.authorization.is_none() =>
+                if address.headers.is_empty()
+                    && address.authorization.is_none()
+                    && *address.oauth == OAuthSettings::default() =>
             {
                 Ok(Reached::Remote(address))
             }

@@ -29,7 +29,7 @@ fn arguments(local: &Local, request: &Request) -> Option<RemoteArguments> {
         let pairs = values(name).filter_map(move |it| it.split_once(mark));
         pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect()
     };
-    let last = |name: &'static str| values(name).last().map(str::to_owned);
+    let last = |name: &'static str| values(name).next_back().map(str::to_owned);
     Some(RemoteArguments {
         url: text(request.url?).to_owned(),
         resource: last("--resource").filter(|it| !it.is_empty()),

@@ -208,6 +208,9 @@ async fn shot(rig: &Rig, words: &[&str]) -> String {
 /// Every command that a person may type; the empty one is the program itself.
 const COMMANDS: &[&str] = &[
     "",
+    "auth",
+    "auth move",
+    "auth status",
     "bridge",
     "call",
     "check",
@@ -223,6 +226,8 @@ const COMMANDS: &[&str] = &[
     "lab run",
     "lab serve",
     "lab show",
+    "login",
+    "logout",
     "man",
     "ping",
     "prompt",
