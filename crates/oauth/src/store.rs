@@ -1,6 +1,8 @@
 //! Where grants are kept: by account, one process at a time.
 
 mod file;
+#[cfg(feature = "keyring")]
+mod keyring;
 mod listing;
 mod mcp_remote;
 mod memory;
@@ -13,6 +15,8 @@ use ridethrough::transport::BoxFuture;
 use ridethrough_oauth_core::store::{AccountKey, GrantRecord, RecordError};
 
 pub use file::FileStore;
+#[cfg(feature = "keyring")]
+pub use keyring::KeyringStore;
 pub use listing::StoredRecord;
 pub use mcp_remote::McpRemoteStore;
 pub(crate) use mcp_remote::{RemoteLogin, SharedStore};

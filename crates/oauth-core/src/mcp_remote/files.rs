@@ -20,13 +20,13 @@ pub fn read_tokens(text: &str, written_at: Timestamp) -> Option<Tokens> {
     let access = Secret::new(json::text(&object, "access_token")?);
     let secret = |name| json::text(&object, name).map(Secret::new);
     let number = |name| object.get(name).and_then(Value::as_f64).filter(|it| *it >= 0.0);
-    let relative = || {
-        let seconds = number("expires_in")?;
-        Some(written_at + Duration::from_secs_f64(seconds.min(1e10)))
-    };
-    let absolute = object.get("expires_at").and_then(Value::as_u64);
-    let expires_at = absolute.map(Timestamp::from_unix_millis).or_else(relative);
-    let tokens = Tokens::new(access, written_at);
+    let life = number("expires_in").map(|seconds| Duration::from_secs_f64(seconds.min(1e10)));
+    let absolute =
+        object.get("expires_at").and_then(Value::as_u64).map(Timestamp::from_unix_millis);
+    let expires_at = absolute.or_else(|| Some(written_at + life?));
+    // A file is written a moment after its tokens came; a token of two seconds would seem to live for less.
+    let came_at = absolute.zip(life).map(|(end, life)| end.minus(life));
+    let tokens = Tokens::new(access, came_at.unwrap_or(written_at).min(written_at));
     Some(Tokens {
         refresh: secret("refresh_token"),
         id_token: secret("id_token"),

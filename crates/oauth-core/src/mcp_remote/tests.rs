@@ -44,6 +44,15 @@ fn tokens_are_read_with_their_absolute_expiry() {
 }
 
 #[test]
+fn tokens_came_when_their_whole_life_began() {
+    let text = r#"{"access_token":"a","expires_in":2,"expires_at":1000001990}"#;
+
+    let tokens = read_tokens(text, WRITTEN).unwrap();
+
+    assert_eq!(tokens.received_at, Timestamp::from_unix_millis(999_999_990));
+}
+
+#[test]
 fn a_relative_expiry_counts_from_when_the_file_was_written() {
     let tokens = read_tokens(r#"{"access_token":"a","expires_in":60}"#, WRITTEN).unwrap();
 

@@ -9,6 +9,8 @@ mod canary;
 mod ended;
 mod enterprise;
 mod foreign;
+#[cfg(feature = "keyring")]
+mod keyring;
 mod listener;
 mod logins;
 mod machines;
