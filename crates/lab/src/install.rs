@@ -76,10 +76,23 @@ impl Workshop {
             std::fs::write(&stamp, pins)?;
         }
         Ok(match rival.part {
-            Part::Bridge { command, .. } => rival.manager.bridge(&folder, command),
+            Part::Bridge { command, logins, .. } => {
+                let kept = logins.map(|variable| kept_in(variable, &folder));
+                let command = rival.manager.bridge(&folder, command);
+                kept.into_iter().flatten().chain(command).collect()
+            }
             Part::Client => rival.manager.adapter(&folder),
         })
     }
+}
+
+/// The words before a command that make it keep its logins in this folder: those of the person at this machine
+/// are left alone.
+fn kept_in(variable: &str, folder: &Path) -> [PathBuf; 2] {
+    let mut setting = OsString::from(variable);
+    setting.push("=");
+    setting.push(folder.join("logins"));
+    ["env".into(), setting.into()]
 }
 
 /// Leaves an unchanged file alone, so that it keeps its time and cargo does not build again.
@@ -96,6 +109,13 @@ fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bridge_that_logs_in_does_so_in_a_folder_of_its_own() {
+        let words = kept_in("LOGINS", Path::new("/a b"));
+
+        assert_eq!(words, [PathBuf::from("env"), PathBuf::from("LOGINS=/a b/logins")]);
+    }
 
     #[test]
     fn a_file_that_is_the_same_is_left_alone() {

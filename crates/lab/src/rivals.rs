@@ -22,7 +22,7 @@ pub struct Rival {
     pub manager: Manager,
     /// Whether it is a client or a bridge.
     pub part: Part,
-    /// Whether its adapter can log in.
+    /// Whether it can be asked to log in: its adapter can, or it does so by itself.
     pub logs_in: bool,
     /// Its files; those that pin versions come first.
     pins: &'static [File],
@@ -38,6 +38,8 @@ pub enum Part {
         command: &'static [&'static str],
         /// The variable from which it takes a token; otherwise it takes the flag `--header`.
         token: Option<&'static str>,
+        /// The variable that names the folder of its logins, if it logs in by itself.
+        logins: Option<&'static str>,
     },
     /// A client, with our adapter around it.
     Client,
@@ -178,8 +180,9 @@ pub const RIVALS: &[Rival] = &[
         part: Part::Bridge {
             command: &["node_modules/mcp-remote/dist/proxy.js", "{url}", "--allow-http"],
             token: None,
+            logins: Some("MCP_REMOTE_CONFIG_DIR"),
         },
-        logs_in: false,
+        logs_in: true,
         pins: &[
             ("package.json", text!("mcp-remote/package.json")),
             ("package-lock.json", text!("mcp-remote/package-lock.json")),
@@ -194,6 +197,7 @@ pub const RIVALS: &[Rival] = &[
         part: Part::Bridge {
             command: &["mcp-proxy", "--transport", "streamablehttp", "{url}"],
             token: Some("API_ACCESS_TOKEN"),
+            logins: None,
         },
         logs_in: false,
         pins: &[

@@ -214,7 +214,7 @@ fn bridged(words: &[PathBuf], token: Option<&str>) -> Result<Program> {
     let server = words.context("the path of the bridge is no text")?.join(" ");
     let mut arguments = vec!["--server", &server];
     arguments.extend(token.into_iter().flat_map(|variable| ["--token-env", variable]));
-    host(&arguments)
+    with_browser(host(&arguments)?)
 }
 
 /// Our host of a bridge.

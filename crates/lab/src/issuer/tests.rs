@@ -91,6 +91,37 @@ async fn a_client_of_another_issuer_or_address_is_unknown() {
     assert_eq!(forgotten["error"], "invalid_client");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_token_for_another_server_is_refused() {
+    let issuer = issuer(Rotation::Strict);
+    let client = registered(&issuer);
+    let addresses = AddressBook::default();
+    addresses.set(Addresses { main: OWN.to_owned(), ..Addresses::default() }).unwrap();
+    let (vault, extent) = (issuer.vault.clone(), Extent::Everything);
+    let guard = Guard { vault, addresses, extent, scope_of: Vec::new() };
+
+    let refusals = [OWN, "http://other/mcp"].map(|resource| {
+        let page = format!("{}&resource={resource}", authorize(&client, "http://127.0.0.1:9/cb"));
+        let tokens = exchanged(&issuer, &client, &sent_back(&issuer, &page)["code"]);
+        guard.refusal(tokens["access_token"].as_str(), None).map(|(status, _)| status)
+    });
+
+    assert_eq!(refusals, [None, Some(401)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_is_asked_without_pkce_sends_back_an_error() {
+    let issuer = issuer(Rotation::Strict);
+    let client = registered(&issuer);
+    let page = authorize(&client, "http://127.0.0.1:9/cb").replace("S256", "plain");
+
+    let said = sent_back(&issuer, &page);
+
+    assert_eq!(said["error"], "invalid_request");
+    assert!(!said.contains_key("code"), "{said:?}");
+}
+
+const OWN: &str = "http://own/mcp";
 const GONE: Option<&str> = Some("invalid_grant");
 /// RFC 7636, appendix B.
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -125,10 +156,14 @@ fn authorize(client: &str, redirect_uri: &str) -> String {
 }
 
 fn code(issuer: &Issuer, client: &str) -> String {
-    let reply = ask(issuer, "GET", &authorize(client, "http://127.0.0.1:9/cb"), "");
-    let (_, said) = form::target(&reply.headers[0].1);
+    let said = sent_back(issuer, &authorize(client, "http://127.0.0.1:9/cb"));
     assert_eq!((said["state"].as_str(), said["iss"].as_str()), ("s", "http://a"));
     said["code"].clone()
+}
+
+/// What the browser is sent back with.
+fn sent_back(issuer: &Issuer, page: &str) -> BTreeMap<String, String> {
+    form::target(&ask(issuer, "GET", page, "").headers[0].1).1
 }
 
 fn token(issuer: &Issuer, client: &str, more: &[(&str, &str)]) -> Value {

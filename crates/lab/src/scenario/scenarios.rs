@@ -276,6 +276,7 @@ const FILES: &[&str] = &[
     include_str!("../../scenarios/l32-the-clock-of-the-issuer-is-a-day-late.toml"),
     include_str!("../../scenarios/l33-a-call-needs-more-scope.toml"),
     include_str!("../../scenarios/l34-no-scope-is-enough.toml"),
+    include_str!("../../scenarios/l35-a-token-is-refused-before-its-time.toml"),
 ];
 
 #[cfg(test)]

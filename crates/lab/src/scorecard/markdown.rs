@@ -150,5 +150,5 @@ const LEGEND: &str = "\
 to be stopped.\n\
 **ran twice**: a tool ran more often than it was called. A client that never repeats a call has a 0 here \
 too: what that costs its\ncallers is seen in the scenarios where a call could have been rescued (A to D, I). **–**: not \
-played, because its adapter cannot log in (L). A \
+played, because it cannot be asked to log in (L). A \
 client that missed nothing but a limit\nof time was played again, alone, twice at the most.";
