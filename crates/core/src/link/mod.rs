@@ -237,7 +237,7 @@ impl Link {
     fn refusal_in(&self, head: &AnswerHead, words: Option<String>) -> Option<LastRefusal> {
         let said =
             words.and_then(|words| words::quoted(&self.credentials.secrets().masked(&words)));
-        (!head.status.is_success()).then(|| LastRefusal { status: head.status, said })
+        (!head.status.is_success()).then_some(LastRefusal { status: head.status, said })
     }
 }
 
