@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use ridethrough::credentials::{Challenge, NoCredentials, Refused, Token};
 use ridethrough_oauth_core::Secret;
 use ridethrough_oauth_core::challenge::{Challenges, Demand};
-use ridethrough_oauth_core::grant::{AccessRefusal, Effect};
+use ridethrough_oauth_core::grant::{AccessRefusal, Effect, LoginReason};
 use ridethrough_oauth_core::scope::ScopeSet;
 use tokio::time::timeout;
 
@@ -151,6 +151,10 @@ impl Keeper {
             return Err(none("the server sends its people to another issuer; log in again"));
         }
         let mut last = self.login.lock().await;
+        let now = self.context.now();
+        if let Some(why) = last.as_ref().and_then(|last| last.forbids(&LoginReason::NoGrant, now)) {
+            return Err(NoCredentials::because(why));
+        }
         self.log_in_for_call(&mut last, wanted).await
     }
 }
