@@ -4,8 +4,10 @@
 //! Only our own code is real in them. Time is paused and jumps, bytes go through memory, randomness comes
 //! from a seed: an hour costs milliseconds, and every world can be run again.
 
+pub mod auth;
 pub mod machine;
 pub mod net;
+pub mod rates;
 pub mod regression;
 pub mod run;
 pub mod shrink;

@@ -45,6 +45,9 @@ pub struct Summary {
     pub connections: u64,
     /// Virtual time, in milliseconds.
     pub millis: u64,
+    /// What else was counted, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<&'static str, u64>,
     /// How many calls ended in which way.
     pub endings: BTreeMap<String, u64>,
     /// Broken promises.
@@ -75,6 +78,9 @@ impl Summary {
         self.lies += lived.lies;
         self.connections += lived.connections;
         self.millis += lived.millis;
+        for (what, count) in lived.counts {
+            *self.counts.entry(what).or_default() += count;
+        }
         for (ending, count) in lived.endings {
             *self.endings.entry(ending).or_default() += count;
         }
@@ -87,7 +93,7 @@ impl fmt::Display for Summary {
         write!(
             f,
             "simulated: {} calls in {} worlds, {} faults on servers, {} answered, {} executions, \
-             {} lies, {} connections, {} h of virtual time, violations {}",
+             {} lies, {} connections, {} h of virtual time",
             self.calls,
             self.seeds,
             self.faults,
@@ -95,14 +101,26 @@ impl fmt::Display for Summary {
             self.executions,
             self.lies,
             self.connections,
-            self.millis / 3_600_000,
-            self.violations.len()
-        )
+            self.millis / 3_600_000
+        )?;
+        for (what, count) in &self.counts {
+            write!(f, ", {count} {what}")?;
+        }
+        write!(f, ", violations {}", self.violations.len())
     }
 }
 
 /// Runs all worlds of the plan; `progress` gets the numbers of worlds and calls so far.
 pub fn run(plan: Plan, progress: impl Fn(u64, u64) + Sync) -> Summary {
+    run_each(plan, |seed| World::of_seed(seed, plan.calls).live(), progress)
+}
+
+/// Runs the worlds of the plan as `live` does, by their seeds.
+pub fn run_each(
+    plan: Plan,
+    live: impl Fn(u64) -> Lived + Sync,
+    progress: impl Fn(u64, u64) + Sync,
+) -> Summary {
     let (next, calls) = (AtomicU64::new(0), AtomicU64::new(0));
     let is_over = AtomicBool::new(false);
     let done: Mutex<BTreeMap<u64, Lived>> = Mutex::default();
@@ -113,7 +131,7 @@ pub fn run(plan: Plan, progress: impl Fn(u64, u64) + Sync) -> Summary {
             if number >= plan.seeds || is_over.load(Ordering::Relaxed) {
                 return;
             }
-            let lived = World::of_seed(plan.first_seed + number, plan.calls).live();
+            let lived = live(plan.first_seed + number);
             let calls = calls.fetch_add(lived.calls, Ordering::Relaxed) + lived.calls;
             // A poisoned lock is a panic of the other thread, which ends the run anyway.
             let mut done = done.lock().expect("nobody panics with it");

@@ -41,6 +41,22 @@ async fn without_a_person_another_issuer_gets_nothing() {
 }
 
 #[tokio::test]
+async fn a_person_who_says_no_to_another_issuer_is_not_asked_with_each_call() {
+    let world = World::start().await;
+    let client = client(&world, oauth().person(robot()));
+    call(&client).await.unwrap();
+    world.state().issuer = "two";
+    world.state().denies_login = true;
+    world.end_access_tokens();
+
+    for _ in 0..3 {
+        call(&client).await.unwrap_err();
+    }
+
+    assert_eq!(world.count("two", "/authorize"), 1);
+}
+
+#[tokio::test]
 async fn a_client_of_the_persons_is_not_shown_to_another_issuer() {
     let world = World::start().await;
     let oauth = oauth().client_id("by-hand").client_secret(Secret::new("c4nary-secret"));

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod auth;
 mod machine;
 mod replay;
 mod run;
@@ -18,6 +19,7 @@ pub(crate) enum Command {
     Replay(replay::ReplayArgs),
     Shrink(shrink::ShrinkArgs),
     Soak(soak::SoakArgs),
+    Auth(auth::AuthArgs),
     Machine(machine::MachineArgs),
     Story(machine::Story),
     Torture(torture::TortureArgs),
@@ -31,6 +33,7 @@ impl Command {
             Self::Replay(args) => args.play(),
             Self::Shrink(args) => args.play(),
             Self::Soak(args) => args.play(),
+            Self::Auth(args) => args.play(),
             Self::Machine(args) => args.play(),
             Self::Story(args) => args.play(),
             Self::Torture(args) => args.play(),

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::Result;
+use ridethrough_sim::world::Lived;
 
 use super::which::Which;
 
@@ -25,14 +26,19 @@ impl ReplayArgs {
             writeln!(out, "faults: {}", world.faults)?;
             out.write_all(lived.trace.as_bytes())?;
         }
-        for (ending, count) in &lived.endings {
-            writeln!(out, "  {count:>6}  {ending}")?;
-        }
-        for violation in &lived.violations {
-            writeln!(out, "violation: {violation}")?;
-        }
-        let (calls, kept) = (lived.calls, lived.violations.len());
-        writeln!(out, "{calls} calls, {} executions, violations {kept}", lived.executions)?;
+        tell(out, &lived)?;
         Ok(lived.violations.is_empty())
     }
+}
+
+/// Prints what came of a world.
+pub(super) fn tell(out: &mut impl Write, lived: &Lived) -> io::Result<()> {
+    for (ending, count) in &lived.endings {
+        writeln!(out, "  {count:>6}  {ending}")?;
+    }
+    for violation in &lived.violations {
+        writeln!(out, "violation: {violation}")?;
+    }
+    let (calls, kept) = (lived.calls, lived.violations.len());
+    writeln!(out, "{calls} calls, {} executions, violations {kept}", lived.executions)
 }

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
-use ridethrough_sim::run::{Plan, Summary, run};
+use ridethrough_sim::run::{Plan, Summary, run_each};
+use ridethrough_sim::world::{Lived, World};
 
 use super::ticker::Ticker;
 
@@ -29,10 +30,20 @@ pub(crate) struct RunArgs {
 
 impl RunArgs {
     pub(super) fn play(self) -> Result<bool> {
+        self.play_with("", |seed, calls| World::of_seed(seed, calls).live())
+    }
+
+    /// Runs worlds of another kind; `kind` is what stands before `replay` in the command.
+    pub(super) fn play_with(
+        self,
+        kind: &str,
+        live: impl Fn(u64, u64) -> Lived + Sync,
+    ) -> Result<bool> {
         let Self { seeds, calls, first_seed, until_broken, json } = self;
         let plan = Plan { first_seed, seeds, calls, is_over_when_broken: until_broken };
         let ticker = Ticker::start();
-        let summary = run(plan, |worlds, calls| {
+        let live = |seed| live(seed, calls);
+        let summary = run_each(plan, live, |worlds, calls| {
             ticker.tell(worlds, seeds, || format!("{worlds} of {seeds} worlds, {calls} calls"));
         });
         let seconds = ticker.end();
@@ -41,13 +52,18 @@ impl RunArgs {
             let text = serde_json::to_string_pretty(&summary).context("numbers and texts")?;
             writeln!(out, "{text}")?;
         } else {
-            tell(out, &summary, calls, seconds)?
+            tell(out, &summary, (kind, calls), seconds)?
         }
         Ok(summary.violations.is_empty())
     }
 }
 
-fn tell(out: &mut impl Write, summary: &Summary, calls: u64, seconds: f64) -> io::Result<()> {
+fn tell(
+    out: &mut impl Write,
+    summary: &Summary,
+    (kind, calls): (&str, u64),
+    seconds: f64,
+) -> io::Result<()> {
     for (ending, count) in &summary.endings {
         writeln!(out, "  {count:>10}  {ending}")?;
     }
@@ -57,8 +73,10 @@ fn tell(out: &mut impl Write, summary: &Summary, calls: u64, seconds: f64) -> io
     for violation in summary.violations.iter().take(20) {
         writeln!(out, "violation: {violation}")?;
         let seed = violation.seed;
-        writeln!(out, "  again: ridethrough-sim replay {seed} --calls {calls}")?;
-        writeln!(out, "  simpler: ridethrough-sim shrink {seed} --calls {calls}")?;
+        writeln!(out, "  again: ridethrough-sim {kind}replay {seed} --calls {calls}")?;
+        if kind.is_empty() {
+            writeln!(out, "  simpler: ridethrough-sim shrink {seed} --calls {calls}")?;
+        }
     }
     writeln!(out, "{summary} ({seconds:.1} s)")
 }

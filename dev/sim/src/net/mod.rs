@@ -112,14 +112,21 @@ impl Dial for Network {
     fn dial<'a>(&'a self, _: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
         Box::pin(async {
             let pipe = self.connect().await?;
-            let look = Look(pipe.peek());
+            let look = Look::at(&pipe);
             let connection = Connection::new(pipe, look);
             Ok(if self.server().protocol().is_http2() { connection.http2() } else { connection })
         })
     }
 }
 
-struct Look(ridethrough_lab::Peek);
+/// Looks at a pipe of the lab for the client.
+pub(crate) struct Look(ridethrough_lab::Peek);
+
+impl Look {
+    pub(crate) fn at(pipe: &Pipe) -> Self {
+        Self(pipe.peek())
+    }
+}
 
 impl ridethrough::transport::Peek for Look {
     fn is_quiet(&self) -> bool {

@@ -4,42 +4,12 @@
 //! calls rarely live long enough to meet both. Faults have names, so that a world can be written down, and
 //! run again without one of them.
 
-use std::fmt;
-use std::ops::Index;
-use std::str::FromStr;
+use crate::rates::{Rates, fault_kinds};
 
-use ridethrough_core::rng::Rng;
+fault_kinds! {
+    /// A fault that a world may have.
+    Fault
 
-macro_rules! faults {
-    ($($(#[$meta:meta])* $name:ident $word:literal $most:literal,)*) => {
-        /// A fault that a world may have.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Fault {
-            $($(#[$meta])* $name,)*
-        }
-
-        impl Fault {
-            /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$name,)*];
-
-            /// Its name in commands and files.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$name => $word,)*
-                }
-            }
-
-            /// The highest rate that a world draws.
-            const fn most(self) -> u64 {
-                match self {
-                    $(Self::$name => $most,)*
-                }
-            }
-        }
-    };
-}
-
-faults! {
     // Of the network, in a thousand dials.
     /// The dial is refused.
     Refused "refused" 200,
@@ -174,100 +144,12 @@ pub const HAPPENINGS: &[Fault] = &[
 ];
 
 /// The rate of each fault.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Faults(Vec<u64>);
-
-impl Faults {
-    /// A network and a server without faults.
-    pub fn none() -> Self {
-        Self(vec![0; Fault::ALL.len()])
-    }
-
-    /// Draws the subset of a seed.
-    pub fn draw(rng: &mut Rng) -> Self {
-        // Some worlds have few faults and some have many.
-        let density = 1 + rng.below(5);
-        let rate =
-            |fault: &Fault| if rng.below(6) < density { 1 + rng.below(fault.most()) } else { 0 };
-        Self(Fault::ALL.iter().map(rate).collect())
-    }
-
-    /// Adds a fault.
-    #[must_use]
-    pub fn with(mut self, fault: Fault, rate: u64) -> Self {
-        self.0[fault as usize] = rate;
-        self
-    }
-
-    /// Removes a fault.
-    #[must_use]
-    pub fn without(self, fault: Fault) -> Self {
-        self.with(fault, 0)
-    }
-
-    /// The faults with a rate above zero.
-    pub fn present(&self) -> impl Iterator<Item = Fault> + '_ {
-        Fault::ALL.iter().copied().filter(|fault| self[*fault] > 0)
-    }
-
-    /// Whether this fault happens now. A number is drawn in any case, so that a world without one of its
-    /// faults goes on much like the one with it.
-    pub fn happens(&self, fault: Fault, rng: &mut Rng) -> bool {
-        rng.below(1000) < self[fault]
-    }
-
-    /// Whether the world has any of these faults.
-    pub fn has(&self, faults: &[Fault]) -> bool {
-        faults.iter().any(|fault| self[*fault] > 0)
-    }
-}
-
-impl Index<Fault> for Faults {
-    type Output = u64;
-
-    fn index(&self, fault: Fault) -> &u64 {
-        &self.0[fault as usize]
-    }
-}
-
-impl fmt::Display for Faults {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut present = self.present().peekable();
-        if present.peek().is_none() {
-            return f.write_str("none");
-        }
-        for (place, fault) in present.enumerate() {
-            let comma = if place == 0 { "" } else { "," };
-            write!(f, "{comma}{}={}", fault.name(), self[fault])?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Faults {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Faults({self})")
-    }
-}
-
-impl FromStr for Faults {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut faults = Self::none();
-        for part in text.split(',').filter(|part| !matches!(*part, "" | "none")) {
-            let (name, rate) = part.split_once('=').ok_or(format!("`{part}` is not NAME=RATE"))?;
-            let known = Fault::ALL.iter().find(|fault| fault.name() == name);
-            let fault = known.ok_or(format!("there is no fault `{name}`"))?;
-            let rate = rate.parse().map_err(|_| format!("the rate of `{name}` is no number"))?;
-            faults = faults.with(*fault, rate);
-        }
-        Ok(faults)
-    }
-}
+pub type Faults = Rates<Fault>;
 
 #[cfg(test)]
 mod tests {
+    use ridethrough_core::rng::Rng;
+
     use super::*;
 
     #[test]

@@ -223,6 +223,7 @@ impl Life {
             executions: oracle.executions,
             lies: oracle.lies,
             connections,
+            counts: BTreeMap::new(),
             millis: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
             violations: std::mem::take(&mut oracle.violations),
             trace: std::mem::take(&mut oracle.trace).into_text(),
@@ -273,7 +274,7 @@ impl Life {
 }
 
 /// One authority for all servers; a server has one even without TLS.
-pub(super) static AUTHORITY: LazyLock<Authority> = LazyLock::new(Authority::new);
+pub(crate) static AUTHORITY: LazyLock<Authority> = LazyLock::new(Authority::new);
 /// The deadline of a call whose caller is patient.
 const DEADLINE: Duration = Duration::from_secs(60);
 /// Faults after which a server may never notice that its client is gone.

@@ -18,17 +18,17 @@ mod dialect;
 mod faults;
 mod history;
 mod host;
-mod life;
+pub(crate) mod life;
 mod lines;
 mod oracle;
-mod order;
-mod people;
+pub(crate) mod order;
+pub(crate) mod people;
 mod schedule;
 mod shape;
 mod soak;
 mod streams;
-mod told;
-mod trace;
+pub(crate) mod told;
+pub(crate) mod trace;
 mod vault;
 
 use std::collections::BTreeMap;
@@ -71,6 +71,8 @@ pub struct Lived {
     pub connections: u64,
     /// Virtual time, in milliseconds.
     pub millis: u64,
+    /// What else was counted, by name.
+    pub counts: BTreeMap<&'static str, u64>,
     /// Broken promises.
     pub violations: Vec<Violation>,
     /// The trace, if it was asked for: what happened, line by line.

@@ -5,20 +5,20 @@ use serde_json::Value;
 
 /// One call of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Order {
+pub(crate) struct Order {
     /// Its number in this world.
-    pub(super) call: u64,
+    pub(crate) call: u64,
     /// How long its arguments are, in bytes.
-    pub(super) asks: usize,
+    pub(crate) asks: usize,
     /// How long the answer must be, in bytes.
-    pub(super) wants: usize,
+    pub(crate) wants: usize,
     /// Whether a second run does no harm.
-    pub(super) is_safe: bool,
+    pub(crate) is_safe: bool,
 }
 
 impl Order {
     /// The parameters of `tools/call`.
-    pub(super) fn params(self) -> String {
+    pub(crate) fn params(self) -> String {
         let Self { call, wants, .. } = self;
         let (tool, pad) = (self.tool(), filling(call, self.asks));
         format!(
@@ -26,12 +26,12 @@ impl Order {
         )
     }
 
-    pub(super) const fn tool(self) -> &'static str {
+    pub(crate) const fn tool(self) -> &'static str {
         if self.is_safe { SAFE_TOOL } else { "write" }
     }
 
     /// Its result, of which no byte may change on the way.
-    pub(super) fn result(self) -> String {
+    pub(crate) fn result(self) -> String {
         let Self { call, wants, .. } = self;
         let text = filling(call, wants);
         format!(
@@ -40,12 +40,12 @@ impl Order {
     }
 
     /// The JSON-RPC response with its result.
-    pub(super) fn response(self, id: &Value) -> String {
+    pub(crate) fn response(self, id: &Value) -> String {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, self.result())
     }
 
     /// The order that a request carries.
-    pub(super) fn of(ask: &Ask) -> Option<Self> {
+    pub(crate) fn of(ask: &Ask) -> Option<Self> {
         let arguments = ask.arguments();
         let number = |name: &str| arguments[name].as_u64();
         let (call, wants) = (number("call")?, usize::try_from(number("wants")?).ok()?);
@@ -63,7 +63,7 @@ fn filling(call: u64, length: usize) -> String {
 }
 
 /// The tool that may run twice.
-pub(super) const SAFE_TOOL: &str = "read";
+pub(crate) const SAFE_TOOL: &str = "read";
 
 #[cfg(test)]
 mod tests {

@@ -19,7 +19,7 @@ use super::told::Told;
 
 /// One caller. Clones share one caller.
 #[derive(Clone)]
-pub(super) enum Caller {
+pub(crate) enum Caller {
     /// An application that has a client.
     Direct(Client),
     /// A host that talks to a bridge in lines.
@@ -28,7 +28,7 @@ pub(super) enum Caller {
 
 impl Caller {
     /// Makes a call, and waits for its outcome.
-    pub(super) async fn call(
+    pub(crate) async fn call(
         &self,
         order: Order,
         deadline: Duration,
@@ -75,7 +75,7 @@ impl Caller {
 }
 
 /// A host: it writes lines, and assigns answers to its calls.
-pub(super) struct BridgeHost {
+pub(crate) struct BridgeHost {
     writer: AsyncMutex<Option<WriteHalf<DuplexStream>>>,
     waiting: Shared<BTreeMap<u64, oneshot::Sender<Told>>>,
     tasks: AsyncMutex<Vec<JoinHandle<()>>>,

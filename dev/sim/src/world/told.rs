@@ -6,7 +6,7 @@ use ridethrough::Error;
 
 /// How a call ended for its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(crate) enum Told {
     /// With a result.
     Answered(String),
     /// With no answer.
@@ -18,7 +18,7 @@ pub(super) enum Told {
 }
 
 impl Told {
-    pub(super) fn by_client(result: Result<ridethrough::Json, Error>) -> Self {
+    pub(crate) fn by_client(result: Result<ridethrough::Json, Error>) -> Self {
         match result {
             Ok(result) => Self::Answered(result.as_str().to_owned()),
             Err(Error::Server(error)) => Self::ServerError(error.json.as_str().to_owned()),
@@ -30,7 +30,7 @@ impl Told {
     }
 
     /// The name by which it is counted.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Answered(_) => "answered".to_owned(),
             Self::Failed { kind, may_have_run: true } => format!("{kind}, may have run"),

@@ -5,22 +5,22 @@ use std::time::Duration;
 
 /// The lines, if a trace was asked for.
 #[derive(Debug, Default)]
-pub(super) struct Trace(Option<String>);
+pub(crate) struct Trace(Option<String>);
 
 impl Trace {
     /// A trace that is kept.
-    pub(super) fn kept() -> Self {
+    pub(crate) fn kept() -> Self {
         Self(Some(String::new()))
     }
 
-    pub(super) fn write(&mut self, at: Duration, line: impl FnOnce() -> String) {
+    pub(crate) fn write(&mut self, at: Duration, line: impl FnOnce() -> String) {
         if let Some(text) = &mut self.0 {
             // Writing to a `String` cannot fail.
             let _ = writeln!(text, "{:>10.3}  {}", at.as_secs_f64(), line());
         }
     }
 
-    pub(super) fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         self.0.unwrap_or_default()
     }
 }

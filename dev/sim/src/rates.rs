@@ -1,0 +1,160 @@
+//! Faults by name, each with a rate: what may happen in a world, and how often.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Index;
+use std::str::FromStr;
+
+use ridethrough_core::rng::Rng;
+
+/// A kind of world has kinds of faults.
+pub trait FaultKind: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
+    /// All of them.
+    const ALL: &'static [Self];
+
+    /// Its name in commands and files.
+    fn name(self) -> &'static str;
+
+    /// The highest rate that a world draws.
+    fn most(self) -> u64;
+
+    /// Its place in [`ALL`](Self::ALL).
+    fn place(self) -> usize;
+}
+
+/// Writes an enum of faults: the variant, its name and the highest rate that a world draws.
+macro_rules! fault_kinds {
+    (
+        $(#[$kind_meta:meta])* $kind:ident
+        $($(#[$meta:meta])* $variant:ident $word:literal $most:literal,)*
+    ) => {
+        $(#[$kind_meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $kind {
+            $($(#[$meta])* $variant,)*
+        }
+
+        impl $kind {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// Its name in commands and files.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+        }
+
+        impl $crate::rates::FaultKind for $kind {
+            const ALL: &'static [Self] = Self::ALL;
+
+            fn name(self) -> &'static str {
+                self.name()
+            }
+
+            fn most(self) -> u64 {
+                match self {
+                    $(Self::$variant => $most,)*
+                }
+            }
+
+            fn place(self) -> usize {
+                self as usize
+            }
+        }
+    };
+}
+pub(crate) use fault_kinds;
+
+/// The rate of each fault.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Rates<F>(Vec<u64>, PhantomData<F>);
+
+impl<F: FaultKind> Rates<F> {
+    /// No faults.
+    pub fn none() -> Self {
+        Self(vec![0; F::ALL.len()], PhantomData)
+    }
+
+    /// Draws the subset of a seed.
+    pub fn draw(rng: &mut Rng) -> Self {
+        // Some worlds have few faults and some have many.
+        let density = 1 + rng.below(5);
+        let rate = |fault: &F| if rng.below(6) < density { 1 + rng.below(fault.most()) } else { 0 };
+        Self(F::ALL.iter().map(rate).collect(), PhantomData)
+    }
+
+    /// Adds a fault.
+    #[must_use]
+    pub fn with(mut self, fault: F, rate: u64) -> Self {
+        self.0[fault.place()] = rate;
+        self
+    }
+
+    /// Removes a fault.
+    #[must_use]
+    pub fn without(self, fault: F) -> Self {
+        self.with(fault, 0)
+    }
+
+    /// The faults with a rate above zero.
+    pub fn present(&self) -> impl Iterator<Item = F> + '_ {
+        F::ALL.iter().copied().filter(|fault| self[*fault] > 0)
+    }
+
+    /// Whether this fault happens now. A number is drawn in any case, so that a world without one of its
+    /// faults goes on much like the one with it.
+    pub fn happens(&self, fault: F, rng: &mut Rng) -> bool {
+        rng.below(1000) < self[fault]
+    }
+
+    /// Whether the world has any of these faults.
+    pub fn has(&self, faults: &[F]) -> bool {
+        faults.iter().any(|fault| self[*fault] > 0)
+    }
+}
+
+impl<F: FaultKind> Index<F> for Rates<F> {
+    type Output = u64;
+
+    fn index(&self, fault: F) -> &u64 {
+        &self.0[fault.place()]
+    }
+}
+
+impl<F: FaultKind> fmt::Display for Rates<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut present = self.present().peekable();
+        if present.peek().is_none() {
+            return f.write_str("none");
+        }
+        for (place, fault) in present.enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma}{}={}", fault.name(), self[fault])?;
+        }
+        Ok(())
+    }
+}
+
+impl<F: FaultKind> fmt::Debug for Rates<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Faults({self})")
+    }
+}
+
+impl<F: FaultKind> FromStr for Rates<F> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut faults = Self::none();
+        for part in text.split(',').filter(|part| !matches!(*part, "" | "none")) {
+            let (name, rate) = part.split_once('=').ok_or(format!("`{part}` is not NAME=RATE"))?;
+            let known = F::ALL.iter().find(|fault| fault.name() == name);
+            let fault = known.ok_or(format!("there is no fault `{name}`"))?;
+            let rate = rate.parse().map_err(|_| format!("the rate of `{name}` is no number"))?;
+            faults = faults.with(*fault, rate);
+        }
+        Ok(faults)
+    }
+}

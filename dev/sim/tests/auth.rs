@@ -1,0 +1,68 @@
+//! Worlds in which clients log in: they repeat themselves, they are hard enough, and no promise is broken.
+
+use ridethrough_sim::auth::{AuthFault, AuthFaults, AuthWorld};
+use ridethrough_sim::run::{Plan, run_each};
+
+#[test]
+fn the_same_seed_lives_through_the_same_logins() {
+    for seed in 1..=15 {
+        let world = AuthWorld::of_seed(seed, 40);
+
+        assert_eq!(world.live(), world.live(), "seed {seed}");
+    }
+}
+
+#[test]
+fn where_tokens_only_end_and_are_replaced_no_promise_is_broken() {
+    let mut logins = 0;
+    for seed in 1..=20 {
+        let lived = AuthWorld { seed, faults: AuthFaults::none(), calls: 60 }.live();
+
+        assert_eq!(lived.violations, [], "seed {seed}");
+        logins += lived.counts.get("logins").copied().unwrap_or_default();
+    }
+    assert!((20..=80).contains(&logins), "{logins}");
+}
+
+/// One fault at a time: each is met, and none breaks a promise.
+#[test]
+fn every_fault_of_a_login_by_itself_breaks_no_promise_and_makes_a_difference() {
+    for fault in AuthFault::ALL {
+        let mut faults = 0;
+        for seed in 1..=4 {
+            let rate = if AuthWorld::is_event(*fault) { 2 } else { 300 };
+            let rates = AuthFaults::none().with(*fault, rate);
+            let lived = AuthWorld { seed, faults: rates, calls: 30 }.live();
+            assert_eq!(lived.violations, [], "{} with seed {seed}", fault.name());
+            faults += lived.faults;
+        }
+        assert!(faults > 0, "{} never happens", fault.name());
+    }
+}
+
+#[test]
+fn six_thousand_calls_of_clients_that_log_in_break_no_promise() {
+    let plan = Plan { first_seed: 1, seeds: 60, calls: 100, is_over_when_broken: false };
+    let summary = run_each(plan, |seed| AuthWorld::of_seed(seed, plan.calls).live(), |_, _| {});
+
+    assert_eq!(summary.violations, []);
+    assert!(summary.faults > 300, "the worlds are too kind: {summary}");
+    assert!(summary.answered() > 3_000, "the worlds are too hard: {summary}");
+    assert!(summary.counts["refreshes"] > 600, "{summary}");
+}
+
+#[test]
+fn worlds_that_once_broke_a_promise_of_logins_keep_it_now() {
+    for (seed, what) in KEPT {
+        let lived = AuthWorld::of_seed(*seed, 100).live();
+        assert_eq!(lived.violations, [], "seed {seed}: {what}");
+    }
+}
+
+const KEPT: &[(u64, &str)] = &[
+    (1, "a process waited for its person although another one had logged in"),
+    (5, "after the clock was set back, a replaced refresh token was sent again"),
+    (7, "a login that had ended kept the processor busy"),
+    (78, "a login that was denied failed calls although another process had logged in"),
+    (171, "a token whose answer was slow was refused, and its person asked to log in"),
+];
