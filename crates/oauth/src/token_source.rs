@@ -43,6 +43,8 @@ pub(crate) struct TokenSource {
     memory: Mutex<Memory>,
     /// Counts what has ended, for those who wait for it.
     ended: watch::Sender<u64>,
+    /// Whether a refresh token was sent whose answer is not stored yet.
+    in_flight: watch::Sender<bool>,
     /// One login at a time; holds how the last one ended.
     login: tokio::sync::Mutex<Option<LastLogin>>,
 }
@@ -67,6 +69,7 @@ impl TokenSource {
             context: Arc::new(context),
             memory: Mutex::new(Memory::default()),
             ended: watch::Sender::new(0),
+            in_flight: watch::Sender::new(false),
             login: tokio::sync::Mutex::new(None),
         })
     }
@@ -85,6 +88,13 @@ impl TokenSource {
             self.memory().challenges = challenges;
         }
         self.run_login(&mut last, None, BegunBy::Person).await
+    }
+
+    /// Waits until no refresh is under way: a refresh token that was sent is worth nothing any more, and its
+    /// successor is in the answer only.
+    pub(crate) async fn finish(&self) {
+        // The sender is ours, and lives as long as we do.
+        let _ = self.in_flight.subscribe().wait_for(|in_flight| !in_flight).await;
     }
 
     /// Forgets the grant, after a logout.

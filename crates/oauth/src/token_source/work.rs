@@ -25,6 +25,7 @@ impl TokenSource {
             // A store of the application's own may panic.
             let worked = tokio::spawn(async move { worker.work(effect).await }).await;
             let effect = worked.unwrap_or_else(|_| source.give_up_work());
+            source.in_flight.send_replace(false);
             source.tell_ended();
             effect
         })
@@ -51,6 +52,7 @@ impl TokenSource {
             let next = match effect {
                 Effect::AskStore { id, purpose } => self.ask_store(id, purpose, &mut lock).await,
                 Effect::RefreshWith { id, refresh_token, scope } => {
+                    self.in_flight.send_replace(true);
                     self.memory().under_way = Some(UnderWay::Refresh(id));
                     let outcome = self.refresh(&refresh_token, scope.as_deref()).await;
                     let now = self.context.now();
