@@ -67,6 +67,14 @@ pub trait Credentials: Send + Sync + 'static {
     fn renewed(&self) -> BoxFuture<'_, Token> {
         Box::pin(std::future::pending())
     }
+
+    /// Waits until nothing is under way that must not be interrupted.
+    ///
+    /// [`Client::close`](crate::Client::close) waits for it, for 15 s at most: a program that ends before the
+    /// answer to a refresh is stored may have lost its login. By default there is nothing to wait for.
+    fn finish(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// A token that the server did not accept.

@@ -175,6 +175,10 @@ impl Credentials for Account {
     fn renewed(&self) -> BoxFuture<'_, Token> {
         Box::pin(self.tokens.renewed())
     }
+
+    fn finish(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.tokens.work_ended())
+    }
 }
 
 impl fmt::Debug for Account {

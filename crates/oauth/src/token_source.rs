@@ -144,7 +144,8 @@ impl TokenSource {
         });
     }
 
-    /// Waits until no refresh is under way.
+    /// Waits until no refresh is under way: a refresh token that was sent is worth nothing any more, and its
+    /// successor is in the answer only.
     pub(crate) async fn work_ended(&self) {
         self.at_work.ended().await;
     }

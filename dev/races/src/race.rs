@@ -63,7 +63,12 @@ impl Race {
     pub(crate) async fn run(mut self) -> Result<Facts> {
         let mut ended = 0;
         let mut told = Instant::now();
-        while self.began.elapsed() < self.size.time {
+        // Without a lost answer a race with kills shows nothing.
+        while self.began.elapsed() < self.size.time
+            || self.way != Way::Calm
+                && !self.server.has_seen_a_repetition()
+                && self.began.elapsed() < self.size.time * 5
+        {
             sleep(TICK).await;
             if self.server.ended() > ended {
                 ended = self.server.ended();
@@ -79,6 +84,7 @@ impl Race {
                 eprintln!("{:?}: {now} s, {calls} calls, {sent} refreshes", self.way);
             }
         }
+        self.server.forget_ambush();
         if self.server.ended() > ended {
             self.log_in_again().await?;
         }

@@ -87,6 +87,13 @@ impl Server {
         }
     }
 
+    /// Whether a refresh token was sent more than once.
+    pub(crate) fn has_seen_a_repetition(&self) -> bool {
+        let state = self.state();
+        let mut known = std::collections::BTreeSet::new();
+        !state.authorization.sent.iter().all(|sent| known.insert(&sent.token))
+    }
+
     /// How many logins a second use of a refresh token has ended.
     pub(crate) fn ended(&self) -> u64 {
         self.state().authorization.ended

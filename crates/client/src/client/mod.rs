@@ -228,7 +228,7 @@ impl Client {
     }
 
     /// Ends every call, deletes the session and closes the link, within 5 s. Streams of the inbox and of
-    /// events end.
+    /// events end. Credentials may finish a refresh that is under way, within 15 s more.
     pub async fn close(&self) {
         let (reply, closed) = oneshot::channel();
         self.command(DriverCommand::Close(reply));

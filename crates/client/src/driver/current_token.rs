@@ -3,10 +3,13 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use ridethrough_core::head::Challenge;
 use ridethrough_core::{CredentialsId, NoCredentials};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use crate::credentials::{Credentials, Refused, Token};
 
@@ -84,6 +87,17 @@ impl CurrentToken {
         polled
     }
 
+    /// Drops these channels when nothing of the hook is under way any more that must not be interrupted.
+    pub(super) fn finish(&self, closers: Vec<oneshot::Sender<()>>) {
+        let Some(hook) = self.hook.clone() else { return };
+        tokio::spawn(async move {
+            // A hook that panics has nothing more to do, and one that does not end is left to itself.
+            let finishing = AssertUnwindSafe(async { hook.finish().await }).catch_unwind();
+            let _ = timeout(FINISH_WITHIN, finishing).await;
+            drop(closers);
+        });
+    }
+
     /// Keeps what the hook returned, and returns what that means for earlier results.
     pub(super) fn keep(&mut self, token: Option<Token>) -> TokenChange {
         let is_same = match (&self.token, &token) {
@@ -107,6 +121,9 @@ fn unasked(hook: Arc<dyn Credentials>) -> BoxFuture<'static, Renewed> {
         }
     })
 }
+
+/// A refresh takes 10 s at most.
+const FINISH_WITHIN: Duration = Duration::from_secs(15);
 
 /// How the hook's token compares with the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -241,7 +241,7 @@ impl Driver {
             Action::Closed => {
                 self.is_closed = true;
                 // Callers, readers and observers learn of the closing from the end of their channels.
-                self.closers.clear();
+                self.token.finish(std::mem::take(&mut self.closers));
                 self.followers.clear();
                 self.transport = None;
                 self.inbox = None;
