@@ -152,7 +152,8 @@ pub enum LoginReason {
     /// The access token ended, and there is no refresh token.
     #[error("the access token ended and there is no refresh token")]
     Expired,
-    /// A new access token was refused at once: more of them would not help.
+    /// A new access token was refused at once: more of them would not help now. After five minutes another
+    /// refresh is tried, and then less and less often, at least once an hour.
     #[error("the server refuses a token that was just issued; logging in again may not help")]
     FreshTokenRefused,
     /// The refresh token ended.
@@ -261,7 +262,10 @@ impl Grant {
     /// How the grant stands.
     pub fn phase(&self, now: Timestamp) -> Phase {
         let Some(held) = &self.held else { return Phase::Empty };
-        match (held.is_usable(now), &held.stopped) {
+        let is_paused = !self.refused.is_pause_over(now);
+        let stopped = held.stopped.as_ref();
+        let stopped = stopped.filter(|why| is_paused || **why != LoginReason::FreshTokenRefused);
+        match (held.is_usable(now), stopped) {
             (true, _) if held.is_due(now) => Phase::Due,
             (true, _) => Phase::Fresh,
             (false, Some(why)) => Phase::LoginNeeded(why.clone()),

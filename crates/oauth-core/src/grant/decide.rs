@@ -54,6 +54,7 @@ impl Held {
 
 impl Grant {
     pub(super) fn decide(&mut self, now: Timestamp) -> Effect {
+        self.resume(now);
         let Some(held) = &self.held else {
             return self.when_idle(|grant| grant.ask_store(Then::Login(LoginReason::NoGrant)));
         };
@@ -66,6 +67,16 @@ impl Grant {
             (None, Some(why), _) => self.when_idle(|grant| grant.ask_store(Then::Login(why))),
             (None, None, Some(until)) => self.when_idle(|_| Effect::WaitUntil(until)),
             (_, None, None) => self.when_idle(|grant| grant.ask_store(Then::Refresh)),
+        }
+    }
+
+    /// After a pause a server that refused new tokens is tried again: a person could do no more about it.
+    fn resume(&mut self, now: Timestamp) {
+        if let Some(held) = &mut self.held
+            && held.stopped == Some(LoginReason::FreshTokenRefused)
+            && self.refused.is_pause_over(now)
+        {
+            held.stopped = None;
         }
     }
 

@@ -29,8 +29,11 @@ impl Grant {
         // Of a token that has ended nothing else is to be expected.
         if !held.is_refused && held.is_live(now) {
             let is_too_often = self.refused.count(now);
-            if is_too_often || held.is_fresh(now) {
-                held.stopped.get_or_insert(LoginReason::FreshTokenRefused);
+            if !is_too_often && !held.is_fresh(now) {
+                self.refused.forgive();
+            } else if held.stopped.is_none() {
+                held.stopped = Some(LoginReason::FreshTokenRefused);
+                self.refused.pause(now);
             }
         }
         held.is_refused = true;
@@ -98,6 +101,7 @@ impl Grant {
         let Some(held) = &mut self.held else { return };
         held.is_refused = false;
         held.stopped.take_if(|why| *why == LoginReason::FreshTokenRefused);
+        self.refused.forgive();
     }
 
     /// What became of a refresh. `None` if it is not under way any more.

@@ -281,6 +281,50 @@ fn nothing_is_adopted_while_a_refresh_is_out() {
     assert_eq!(done, Some(Effect::StoreAndUse(new)));
 }
 
+/// Keys that are being replaced, a clock that is off: the server may be at fault and recover.
+#[test]
+fn a_server_that_refuses_new_tokens_is_tried_again_less_and_less_often() {
+    let mut grant = grant(tokens(1, 360_000));
+    let (mut now, mut refreshes) = (100, Vec::new());
+    for number in 2..7 {
+        while !matches!(
+            refuse_and_ask(&mut grant, now, number - 1),
+            Some(Effect::RefreshWith { .. })
+        ) {
+            now += 60;
+        }
+        refreshes.push(now);
+        let Work::Refreshing { id, .. } = grant.work else { panic!("{:?}", grant.work) };
+        let new = Tokens { received_at: at(now), ..tokens(number, now + 360_000) };
+        grant.handle_refresh(at(now), id, Answered(Ok(new)));
+        now += 1;
+    }
+
+    let pauses: Vec<u64> = refreshes.windows(2).map(|it| (it[1] - it[0]) / 60).collect();
+    assert_eq!(pauses, [5, 10, 20, 40]);
+}
+
+/// The pause is for tokens that never work, and not for the next one that ends early.
+#[test]
+fn a_token_that_worked_for_a_while_ends_the_memory_of_pauses() {
+    let mut grant = grant(tokens(1, 360_000));
+    grant.held.as_mut().unwrap().tokens.received_at = at(99);
+    refuse(&mut grant, 100, "a1");
+    assert!(matches!(grant.phase(at(101)), Phase::LoginNeeded(LoginReason::FreshTokenRefused)));
+    assert_eq!(grant.phase(at(401)), Phase::Expired);
+    // It works for more than an hour.
+    grant.work = Work::Idle;
+    renew(&mut grant, 401, 2);
+    refuse(&mut grant, 5000, "a2");
+    grant.work = Work::Idle;
+    renew(&mut grant, 5000, 3);
+
+    refuse(&mut grant, 5001, "a3");
+
+    assert!(matches!(grant.phase(at(5300)), Phase::LoginNeeded(_)));
+    assert_eq!(grant.phase(at(5302)), Phase::Expired, "the first pause again");
+}
+
 #[test]
 fn a_server_that_refuses_each_token_after_a_while_is_not_fed_for_ever() {
     let mut grant = grant(tokens(1, 3600));
@@ -504,6 +548,20 @@ fn begin_refresh(grant: &mut Grant, now: Timestamp) -> Effect {
 
 fn refuse(grant: &mut Grant, secs: u64, token: &str) -> Effect {
     grant.token_refused(at(secs), &Secret::new(token), AccessRefusal::Token).unwrap()
+}
+
+/// Renews the tokens, which come at this time.
+fn renew(grant: &mut Grant, secs: u64, number: u64) {
+    let store = grant.want_token(at(secs));
+    let refresh = grant.handle_store(at(secs), id(&store), None).unwrap();
+    let new = Tokens { received_at: at(secs), ..tokens(number, 360_000) };
+    grant.handle_refresh(at(secs), id(&refresh), Answered(Ok(new)));
+}
+
+/// Refuses a token if it is the one that is used, and asks for another as the next call would.
+fn refuse_and_ask(grant: &mut Grant, secs: u64, number: u64) -> Option<Effect> {
+    let effect = refuse(grant, secs, &format!("a{number}"));
+    grant.handle_store(at(secs), id(&effect), None)
 }
 
 fn id(effect: &Effect) -> u64 {
