@@ -145,7 +145,9 @@ async fn look_at_login(
     let Some(address) = target.address() else { return Ok(()) };
     let oauth = settings.oauth_at(address);
     let builder = settings.begin(target, Policy::Never.recovery().builder())?;
-    let Some(account) = settings.account(oauth.oauth(), &builder)? else { return Ok(()) };
+    let Some(account) = settings.account(settings.login_at(address), &builder)? else {
+        return Ok(());
+    };
     let spoken = target.spoken().with_flags(args.options.typed());
     let (redirect, profile) = (oauth.redirect(), oauth.profile.unwrap_or_default());
     let check = AuthorizationCheck { account: &account, spoken: &spoken, redirect, profile };

@@ -165,7 +165,7 @@ impl LoginRun<'_> {
 
     fn account(&self) -> Result<Account> {
         let address = self.target.address().ok_or_else(|| no_url(self.target))?;
-        let mut oauth = self.settings.oauth_at(address).oauth().person(self.person());
+        let mut oauth = self.settings.login_at(address).person(self.person());
         if self.args.new_client {
             oauth = oauth.new_client();
         }

@@ -87,7 +87,7 @@ fn accounts(args: &LogoutArgs, settings: &Settings) -> Result<Vec<(String, Strin
     let address = target.address().ok_or_else(|| nowhere(&target.to_string()))?;
     let oauth = settings.oauth_at(address);
     let builder = settings.begin(&target, settings.policy.recovery().builder())?;
-    let account = settings.account(oauth.oauth(), &builder)?;
+    let account = settings.account(settings.login_at(address), &builder)?;
     let account = account.ok_or_else(|| nowhere(&target.to_string()))?;
     Ok(vec![(target.word(), oauth.profile.unwrap_or_default(), account)])
 }

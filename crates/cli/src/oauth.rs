@@ -8,8 +8,10 @@ mod flags;
 mod masked;
 mod no_token;
 mod settings;
+mod their_login;
 
 pub(crate) use flags::{FlagSources, OAuthFlags};
 pub(crate) use masked::MaskedAccount;
 pub(crate) use no_token::{LoginDemand, NoToken};
 pub(crate) use settings::{LoginFlow, OAuthSettings};
+pub(crate) use their_login::TheirArguments;

@@ -265,6 +265,7 @@ impl fmt::Display for Status {
 /// Ends the refresh token first: with it, many servers end the access token, too.
 async fn revoke(context: &Context, record: &GrantRecord) -> Result<(), String> {
     let Some(tokens) = &record.tokens else { return Ok(()) };
+    context.fetch.allow_near_for(record);
     let server = record.server().map_err(|error| with_causes(&error))?;
     let requests =
         context.requests(&server, &record.client).map_err(|error| with_causes(&error))?;

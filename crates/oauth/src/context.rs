@@ -180,18 +180,18 @@ impl Context {
         match self.post(request, key).await {
             Fetched::Answer(answer) => {
                 let tokens = token_answer::read(&answer, request.asked(), sent_at)?;
-                self.as_sent(tokens).ok_or(LoginFailure::NoIdToken)
+                as_sent(tokens, self.oauth.uses_id_token).ok_or(LoginFailure::NoIdToken)
             }
             Fetched::Failure(why) => {
                 Err(LoginFailure::NoAnswer { url: request.url().to_string(), why })
             }
         }
     }
+}
 
-    /// Tokens as requests are sent with them; `None` if the identity token is wanted and there is none.
-    pub(crate) fn as_sent(&self, tokens: Tokens) -> Option<Tokens> {
-        if self.oauth.uses_id_token { tokens.with_id_token_as_access() } else { Some(tokens) }
-    }
+/// Tokens as requests are sent with them; `None` if the identity token is wanted and there is none.
+pub(crate) fn as_sent(tokens: Tokens, sends_id_token: bool) -> Option<Tokens> {
+    if sends_id_token { tokens.with_id_token_as_access() } else { Some(tokens) }
 }
 
 fn preregistered(oauth: &OAuth) -> Option<Client> {

@@ -5,6 +5,8 @@
 //! is closer to this machine than the server itself.
 
 use std::future::poll_fn;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -14,6 +16,7 @@ use ridethrough::probe::Question;
 use ridethrough::transport::Bytes;
 use ridethrough_oauth_core::address::{HostKind, NearHosts, kind_of_ip};
 use ridethrough_oauth_core::challenge::Challenges;
+use ridethrough_oauth_core::store::GrantRecord;
 use ridethrough_oauth_core::token_request::TokenRequest;
 use ridethrough_oauth_core::{Fetched, HttpAnswer, HttpUrl};
 use tokio::sync::OnceCell;
@@ -24,14 +27,21 @@ use tokio::time::timeout;
 pub(crate) struct Fetch {
     network: Network,
     server: HttpUrl,
-    near: NearHosts,
+    /// Whether hosts may be asked that are closer than the server.
+    allows_near: AtomicBool,
     /// How close the server is, once that was looked up.
     distance: OnceCell<HostKind>,
 }
 
 impl Fetch {
     pub(crate) fn new(network: Network, server: HttpUrl, near: NearHosts) -> Self {
-        Self { network, server, near, distance: OnceCell::new() }
+        let allows_near = AtomicBool::new(near == NearHosts::Allowed);
+        Self { network, server, allows_near, distance: OnceCell::new() }
+    }
+
+    /// Lets hosts be asked that are closer than the server, if the person said so when this login was made.
+    pub(crate) fn allow_near_for(&self, record: &GrantRecord) {
+        self.allows_near.fetch_or(record.allows_near_hosts, Relaxed);
     }
 
     /// GETs a document.
@@ -120,7 +130,7 @@ impl Fetch {
     }
 
     async fn network_to_others(&self) -> Network {
-        if self.near == NearHosts::Allowed {
+        if self.allows_near.load(Relaxed) {
             return self.network.clone();
         }
         let closest = *self.distance.get_or_init(|| distance(&self.server)).await;

@@ -11,6 +11,7 @@ mod take_over;
 use std::sync::Arc;
 
 use ridethrough_oauth_core::Secret;
+use ridethrough_oauth_core::address::NearHosts;
 use ridethrough_oauth_core::challenge::{Challenges, Scheme};
 use ridethrough_oauth_core::client::Client;
 use ridethrough_oauth_core::discovery::Found;
@@ -180,6 +181,9 @@ async fn keep(
     record.resource_parameter = found.resource;
     record.requested = scopes;
     record.tokens = Some(tokens);
+    // A process that renews the login later was told nothing of how it was made.
+    record.sends_id_token = context.oauth.uses_id_token;
+    record.allows_near_hosts = context.oauth.near_hosts == NearHosts::Allowed;
     record.dpop_key = key.map(|key| key.stored()).transpose()?;
     context.save_login(&record).await?;
     Ok(record)

@@ -34,7 +34,7 @@ _ridethrough_names() {
     local cur=${COMP_WORDS[COMP_CWORD]} names=""
     if [[ $cur != -* ]]; then
         case "${COMP_WORDS[1]}:$COMP_CWORD" in
-            bridge:2|call:2|check:2|ping:2|prompt:2|prompts:2|read:2|resources:2|task:3|tools:2|watch:2)
+            auth:3|bridge:2|call:2|check:2|login:2|logout:2|ping:2|prompt:2|prompts:2|read:2|resources:2|task:3|tools:2|watch:2)
                 names=$(ridethrough complete servers 2>/dev/null) ;;
             call:3|tools:3)
                 names=$(ridethrough complete tools "${COMP_WORDS[2]}" 2>/dev/null) ;;
@@ -49,8 +49,8 @@ complete -F _ridethrough_names -o nosort -o bashdefault -o default ridethrough
 
 const FISH: &str = r#"
 # Names of servers, and of the tools that a server had when it was last asked.
-complete -c ridethrough -n "__fish_seen_subcommand_from bridge call check ping prompt prompts read resources tools watch; and test (count (commandline -opc)) -eq 2" -f -a "(ridethrough complete servers 2>/dev/null)"
-complete -c ridethrough -n "__fish_seen_subcommand_from task; and test (count (commandline -opc)) -eq 3" -f -a "(ridethrough complete servers 2>/dev/null)"
+complete -c ridethrough -n "__fish_seen_subcommand_from bridge call check login logout ping prompt prompts read resources tools watch; and test (count (commandline -opc)) -eq 2" -f -a "(ridethrough complete servers 2>/dev/null)"
+complete -c ridethrough -n "__fish_seen_subcommand_from auth task; and test (count (commandline -opc)) -eq 3" -f -a "(ridethrough complete servers 2>/dev/null)"
 complete -c ridethrough -n "__fish_seen_subcommand_from call tools; and test (count (commandline -opc)) -eq 3" -f -a "(ridethrough complete tools (commandline -opc)[3] 2>/dev/null)"
 "#;
 

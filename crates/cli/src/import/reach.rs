@@ -10,9 +10,9 @@ use secrecy::{ExposeSecret, SecretString};
 use super::entry::{Entry, EntryKind, Local, PlacedText, Remote, Transport};
 use super::line::{FlagMeaning, ProgramLine, Request};
 use super::other::Other;
-use super::plan;
 use super::variables::{self, Dialect, Unfilled, VariableScope};
-use crate::oauth::{FlagSources, OAuthFlags, OAuthSettings};
+use super::{plan, their_login};
+use crate::oauth::{FlagSources, OAuthFlags, OAuthSettings, TheirArguments};
 
 /// Where a server is and what it must be told. Whatever may be a secret prints as nothing.
 #[derive(Debug)]
@@ -41,6 +41,8 @@ pub(crate) struct RemoteServer {
     pub(crate) headers: Vec<(String, SecretString)>,
     /// How an account there is logged in to.
     pub(crate) oauth: Box<OAuthSettings>,
+    /// What `mcp-remote` is asked for there, if a bridge stands in the entry.
+    pub(crate) theirs: Option<Box<TheirArguments>>,
 }
 
 impl Reached {
@@ -189,6 +191,7 @@ fn bridged(
             _ => {}
         }
     }
+    address.theirs = their_login::arguments(local, request).map(Box::new);
     let login = login(request, &arg, scope)?;
     *address.oauth = OAuthSettings { profile: address.oauth.profile.take(), ..login };
     Ok(address)

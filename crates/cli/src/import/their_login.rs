@@ -8,18 +8,19 @@ use secrecy::ExposeSecret;
 
 use super::entry::Local;
 use super::line::Request;
+use crate::oauth::TheirArguments;
 
 /// Whether its store has tokens for what it is asked for. Nothing of them is read.
 pub(super) fn is_stored(local: &Local, request: &Request) -> bool {
     let named = env::var_os("MCP_REMOTE_CONFIG_DIR").filter(|it| !it.is_empty());
     let home = || env::var_os("HOME").map(|home| Path::new(&home).join(".mcp-auth"));
     let folder = named.map(PathBuf::from).or_else(home);
-    let file = arguments(local, request).map(|it| it.tokens_file());
+    let file = arguments(local, request).map(|it| it.0.tokens_file());
     folder.zip(file).is_some_and(|(folder, file)| folder.join("mcp-remote-v1").join(file).is_file())
 }
 
 /// What the names of its files depend on: its arguments, before variables are filled in.
-fn arguments(local: &Local, request: &Request) -> Option<RemoteArguments> {
+pub(super) fn arguments(local: &Local, request: &Request) -> Option<TheirArguments> {
     let text = |at: usize| local.args[at].text.expose_secret();
     let values = |name: &'static str| {
         let flags = request.flags.iter().filter(move |flag| flag.name == name);
@@ -30,12 +31,12 @@ fn arguments(local: &Local, request: &Request) -> Option<RemoteArguments> {
         pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect()
     };
     let last = |name: &'static str| values(name).next_back().map(str::to_owned);
-    Some(RemoteArguments {
+    Some(TheirArguments(RemoteArguments {
         url: text(request.url?).to_owned(),
         resource: last("--resource").filter(|it| !it.is_empty()),
         authorize_parameters: pairs("--authorize-param", '='),
         headers: pairs("--header", ':'),
         client_metadata_url: last("--client-metadata-url"),
         token_endpoint: last("--token-endpoint"),
-    })
+    }))
 }

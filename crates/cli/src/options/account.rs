@@ -6,11 +6,12 @@ use ridethrough::ClientBuilder;
 use ridethrough_oauth::error::SettingsError;
 use ridethrough_oauth::store::StoreError;
 use ridethrough_oauth::{Account, OAuth};
+use secrecy::ExposeSecret;
 
 use super::settings::{Settings, wrong};
 use crate::import::RemoteServer;
 use crate::misuse::Misuse;
-use crate::oauth::{MaskedAccount, OAuthSettings};
+use crate::oauth::{MaskedAccount, OAuthSettings, TheirArguments};
 
 impl Settings {
     /// How the account at this server is logged in to: as the settings say, and as its entry says beyond
@@ -19,13 +20,26 @@ impl Settings {
         self.oauth.clone().over(&address.oauth)
     }
 
+    /// The login at this server, without a person. One that was made with `mcp-remote` is used, if there is none
+    /// of ours.
+    pub(crate) fn login_at(&self, address: &RemoteServer) -> OAuth {
+        let settings = self.oauth_at(address);
+        let theirs = address.theirs.as_deref().cloned().unwrap_or_else(|| {
+            TheirArguments::of(address.url.expose_secret(), &settings, &self.typed_headers)
+        });
+        match theirs.store() {
+            Some(store) => settings.oauth().mcp_remote(store),
+            None => settings.oauth(),
+        }
+    }
+
     /// Lets a client take its tokens from a stored login, if there is one. No login is begun.
     pub(super) fn logged_in(
         &self,
         builder: ClientBuilder,
         address: &RemoteServer,
     ) -> Result<ClientBuilder, Misuse> {
-        Ok(match self.account(self.oauth_at(address).oauth(), &builder)? {
+        Ok(match self.account(self.login_at(address), &builder)? {
             Some(account) => builder.credentials(MaskedAccount(account)),
             None => builder,
         })

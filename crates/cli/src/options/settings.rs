@@ -27,6 +27,8 @@ use crate::target::{self, Target};
 /// How to talk to a server. Header values and tokens are in it: it does not print itself.
 pub(crate) struct Settings {
     headers: Vec<(String, String)>,
+    /// The headers as they were typed, with their variables.
+    pub(super) typed_headers: Vec<String>,
     credentials: Option<Bearer>,
     /// How hard to try.
     pub(crate) policy: Policy,
@@ -90,6 +92,7 @@ impl Settings {
         }
         Ok(Self {
             headers,
+            typed_headers: said.headers,
             credentials,
             policy: said.policy.unwrap_or(Policy::Interactive),
             era: said.era,

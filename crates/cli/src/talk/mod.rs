@@ -19,6 +19,7 @@ mod prompts;
 mod questions;
 mod read;
 mod rehearsal;
+mod renewal;
 mod resources;
 pub(crate) mod safe;
 mod schema;
@@ -251,7 +252,7 @@ impl Talk {
         let _ = timeout(LAST_WORDS, told).await;
         self.teller.abort();
         self.terminal.clear();
-        self.wait_for_renewal().await;
+        renewal::wait(&self.settings, &self.terminal).await;
         if let Err(error) = &ended {
             self.stray_line.was_told(&error.to_string());
             self.stray_line.take().iter().for_each(|words| {
@@ -268,15 +269,6 @@ impl Talk {
             // The server has its answer and may have done its work, but not what was wanted.
             Ok(ExitCode::SUCCESS) if self.questions.is_misfit() => Ok(Exit::Failure.into()),
             ended => ended,
-        }
-    }
-
-    /// Lets a token that is being renewed be stored: the next command needs it.
-    async fn wait_for_renewal(&self) {
-        let mut renewed = pin!(self.settings.renewals_ended());
-        if timeout(SILENCE, &mut renewed).await.is_err() {
-            self.terminal.say("done; waiting for a token that is being renewed");
-            let _ = timeout(RENEWAL, renewed).await;
         }
     }
 
@@ -401,8 +393,4 @@ const PROGRAM_GOODBYE: Duration = Duration::from_secs(4);
 const SHORTEST_GOODBYE: Duration = Duration::from_millis(100);
 /// The exit code of a command that was stopped by it.
 const CTRL_C: u8 = 130;
-/// After this long somebody who waits is told what for.
-const SILENCE: Duration = Duration::from_secs(2);
-/// A refresh takes 10 s at most, and its repetition 10 s more; so long it is waited for the lock, too.
-const RENEWAL: Duration = Duration::from_secs(40);
 const LAST_WORDS: Duration = Duration::from_millis(100);

@@ -14,3 +14,4 @@ mod stored;
 #[allow(dead_code, unused_imports, reason = "the tests of the library of logins need more of it")]
 #[path = "../../../oauth/tests/oauth/support/mod.rs"]
 mod support;
+mod taken_over;

@@ -40,6 +40,13 @@ pub struct GrantRecord {
     /// Why the refresh token is not used any more; `None` as long as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<StoredEnd>,
+    /// Whether requests are sent with the identity token in place of the access token, as the person said at
+    /// the login.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sends_id_token: bool,
+    /// Whether the person allowed endpoints that are closer to this machine than the MCP server.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allows_near_hosts: bool,
     /// Where the endpoints were at the login.
     pub endpoints: PinnedEndpoints,
     /// The metadata of the authorization server, so that a restart guesses nothing.
@@ -68,6 +75,8 @@ impl GrantRecord {
             dpop_key: None,
             mcp_remote: None,
             end: None,
+            sends_id_token: false,
+            allows_near_hosts: false,
             endpoints: PinnedEndpoints::of(server),
             metadata: server.to_json(),
             unknown: Map::new(),

@@ -10,6 +10,7 @@ use ridethrough_oauth_core::{Fetched, HttpUrl, token_answer};
 use tokio::time::sleep;
 
 use super::{Granted, Login, keep};
+use crate::context::as_sent;
 use crate::dpop::DpopKey;
 use crate::error::LoginFailure;
 use crate::person::{LoginPrompt, Person};
@@ -54,7 +55,8 @@ impl Login {
                 DeviceStep::WaitUntil(at) => sleep(at.since(self.context.now()).max(MOMENT)).await,
             }
         };
-        let tokens = self.context.as_sent(tokens).ok_or(LoginFailure::NoIdToken)?;
+        let tokens =
+            as_sent(tokens, self.context.oauth.uses_id_token).ok_or(LoginFailure::NoIdToken)?;
         let granted = Granted { found: found.clone(), client: client.clone(), scopes, key };
         keep(&self.context, granted, tokens).await
     }

@@ -13,6 +13,7 @@ use tokio::time::sleep;
 
 use super::TokenSource;
 use super::memory::UnderWay;
+use crate::context::as_sent;
 use crate::dpop::DpopKey;
 use crate::error::LoginFailure;
 use crate::store::{StoreLock, Swap};
@@ -116,11 +117,17 @@ impl TokenSource {
         };
         match token_answer::read(&answer, request.asked(), sent_at) {
             Err(error) => RefreshOutcome::Answered(Err(error)),
-            Ok(tokens) => match self.context.as_sent(tokens) {
+            Ok(tokens) => match as_sent(tokens, self.sends_id_token()) {
                 Some(tokens) => RefreshOutcome::Answered(Ok(tokens)),
                 None => RefreshOutcome::Impossible(LoginFailure::NoIdToken.to_string()),
             },
         }
+    }
+
+    /// As it was said at the login, or is set here.
+    fn sends_id_token(&self) -> bool {
+        let is_recorded = self.memory().record.as_ref().is_some_and(|it| it.sends_id_token);
+        is_recorded || self.context.oauth.uses_id_token
     }
 
     /// To the endpoint of the login, whatever documents say by now.
@@ -133,6 +140,7 @@ impl TokenSource {
         let record = record.ok_or(LoginFailure::Needed(LoginReason::NoGrant))?;
         let server = record.server()?;
         record.endpoints.check(&server)?;
+        self.context.fetch.allow_near_for(&record);
         let requests = self.context.requests(&server, &record.client)?;
         let requests = requests.for_resource(record.resource_parameter.as_deref());
         let key = record.dpop_key.as_ref().map(DpopKey::read).transpose()?;

@@ -85,6 +85,23 @@ async fn a_login_that_another_process_took_away_is_not_renewed_from_memory() {
     assert_eq!(store.load(&key).await.unwrap(), None);
 }
 
+/// Whoever renews a login was not told how it was made.
+#[tokio::test]
+async fn a_login_with_the_identity_token_stays_one_in_every_process() {
+    let world = World::start().await;
+    world.state().wants_id_token = true;
+    let store = MemoryStore::default();
+    let oauth = OAuth::new("test app").store(store.clone()).clock(world.clock.read());
+    let account = oauth.use_id_token().person(robot()).account(&builder(&world)).unwrap();
+    account.log_in().await.unwrap();
+    world.end_access_tokens();
+
+    let called = call(&client(&world, OAuth::new("test app").store(store))).await;
+
+    assert!(called.is_ok(), "{called:?}");
+    assert_eq!(world.token_forms("refresh_token").len(), 1);
+}
+
 async fn take_away(world: &World, store: &MemoryStore) {
     let key = account_key(world);
     let lock = store.lock(&key).await.unwrap();

@@ -176,6 +176,12 @@ fn grant(state: &mut State, scope: &str, with_refresh: bool) -> Answer {
     let mut answer = json!({
         "access_token": access, "token_type": "Bearer", "expires_in": state.expires_in, "scope": scope,
     });
+    if state.wants_id_token {
+        let id = state.name("identity");
+        state.access.remove(&access);
+        state.access.insert(id.clone(), scope.to_owned());
+        answer["id_token"] = id.into();
+    }
     if with_refresh {
         state.refresh.insert(refresh.clone(), (true, scope.to_owned()));
         answer["refresh_token"] = refresh.into();

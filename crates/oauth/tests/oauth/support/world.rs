@@ -55,6 +55,8 @@ pub(crate) struct State {
     pub(crate) registers: bool,
     pub(crate) client_id_metadata: bool,
     pub(crate) knows_revocation: bool,
+    /// Whether the MCP server takes identity tokens, and no others.
+    pub(crate) wants_id_token: bool,
     /// The token endpoint that the first server names, if not its own.
     pub(crate) foreign_token_endpoint: Option<String>,
     /// Answers to the next refreshes, in place of the right ones.
@@ -157,6 +159,7 @@ impl State {
             registers: true,
             client_id_metadata: false,
             knows_revocation: true,
+            wants_id_token: false,
             foreign_token_endpoint: None,
             refresh_answers: VecDeque::new(),
             refresh_delay: Duration::ZERO,
