@@ -1,15 +1,14 @@
 //! An authorization server: its documents, its clients and its token endpoint.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode};
 use ridethrough_lab::Turn;
 use serde_json::{Value, json};
-use url::form_urlencoded;
 
 use super::faults::AuthFault;
+use super::form::read_form;
 use super::grants::{Issued, Issuer};
 use super::network::{STRANGER, origin};
 use super::shape::AuthShape;
@@ -21,13 +20,6 @@ pub(super) struct AuthorizationSite {
     pub(super) issuer: Issuer,
     pub(super) shape: AuthShape,
     pub(super) truth: Truth,
-}
-
-/// A form or a query, by name.
-pub(super) type Form = BTreeMap<String, String>;
-
-pub(super) fn read_form(text: &str) -> Form {
-    form_urlencoded::parse(text.as_bytes()).into_owned().collect()
 }
 
 impl AuthorizationSite {

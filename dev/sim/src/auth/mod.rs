@@ -11,6 +11,7 @@
 //! ages: chaos, in which its faults happen, and healing, in which every process must come back.
 
 mod faults;
+mod form;
 mod grants;
 mod issuer;
 mod life;

@@ -10,8 +10,8 @@ use ridethrough_oauth::person::{LoginPrompt, Person};
 use url::form_urlencoded;
 
 use super::faults::AuthFault;
+use super::form::{Form, read_form};
 use super::grants::{Code, Issuer};
-use super::issuer::{Form, read_form};
 use super::network::origin;
 use super::process::Process;
 use super::shape::AuthShape;

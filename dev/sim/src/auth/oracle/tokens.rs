@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 use super::AuthOracle;
 use crate::auth::faults::AuthFault;
+use crate::auth::form::Form;
 use crate::auth::grants::{Issued, Issuer};
-use crate::auth::issuer::Form;
 
 impl AuthOracle {
     /// Records that a refresh token arrived, and judges whether it may be sent.
