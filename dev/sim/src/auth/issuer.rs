@@ -6,11 +6,12 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode};
 use ridethrough_lab::Turn;
 use serde_json::{Value, json};
+use url::form_urlencoded;
 
+use super::addresses::{STRANGER, origin};
 use super::faults::AuthFault;
 use super::form::read_form;
 use super::grants::{Issued, Issuer};
-use super::network::{STRANGER, origin};
 use super::shape::AuthShape;
 use super::truth::Truth;
 

@@ -13,10 +13,11 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::AuthWorld;
+use super::addresses::RESOURCE;
 use super::faults::AuthFault;
 use super::grants::Issuer;
 use super::issuer::{AuthorizationSite, answer};
-use super::network::{ProcessDial, RESOURCE, Servers};
+use super::network::{ProcessDial, Servers};
 use super::oracle::AuthOracle;
 use super::person::SimulatedPerson;
 use super::places::{Places, Running};

@@ -10,6 +10,7 @@
 //! Processes are killed at any point, also between the answer to a refresh and its write. A world has two
 //! ages: chaos, in which its faults happen, and healing, in which every process must come back.
 
+mod addresses;
 mod faults;
 mod form;
 mod grants;

@@ -14,9 +14,9 @@ use ridethrough_lab::Request;
 use ridethrough_oauth_core::store::GrantRecord;
 use tokio::time::Instant;
 
+use super::addresses::origin;
 use super::faults::{AuthFault, AuthFaults};
 use super::grants::{Grants, Issuer};
-use super::network::origin;
 use super::shape::AuthShape;
 use crate::Violation;
 use crate::world::trace::Trace;

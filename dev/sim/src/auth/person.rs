@@ -9,10 +9,10 @@ use ridethrough::transport::BoxFuture;
 use ridethrough_oauth::person::{LoginPrompt, Person};
 use url::form_urlencoded;
 
+use super::addresses::origin;
 use super::faults::AuthFault;
 use super::form::{Form, read_form};
 use super::grants::{Code, Issuer};
-use super::network::origin;
 use super::process::Process;
 use super::shape::AuthShape;
 use super::truth::Truth;

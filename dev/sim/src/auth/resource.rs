@@ -5,9 +5,9 @@ use std::time::Duration;
 use ridethrough_lab::{Ask, Mcp, Service, Times, Turn, What, When};
 use serde_json::json;
 
+use super::addresses::{RESOURCE, origin};
 use super::faults::AuthFault;
 use super::issuer::answer;
-use super::network::{RESOURCE, origin};
 use super::oracle::Admission;
 use super::shape::AuthShape;
 use super::truth::Truth;

@@ -65,7 +65,7 @@ impl AuthOracle {
         let is_right = code.client == field("client_id")
             && code.redirect_uri == field("redirect_uri")
             && field("code_verifier").len() >= 43
-            && field("resource") == crate::auth::network::RESOURCE;
+            && field("resource") == crate::auth::addresses::RESOURCE;
         if !is_right {
             self.broken("a code is sent as it was asked for", format!("{form:?}"));
         }
