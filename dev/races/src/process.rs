@@ -73,11 +73,11 @@ pub(crate) struct Heard {
 pub(crate) struct Crew {
     order: Arc<Order>,
     began: Instant,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<CrewState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct CrewState {
     last: u16,
     alive: BTreeMap<ProcessNumber, Running>,
     killed: BTreeMap<ProcessNumber, Duration>,
@@ -172,7 +172,7 @@ impl Crew {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CrewState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

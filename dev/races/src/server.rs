@@ -18,10 +18,10 @@ use crate::process::{Crew, ProcessNumber};
 pub(crate) struct Server {
     origin: Arc<str>,
     began: Instant,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ServerState>>,
 }
 
-struct State {
+struct ServerState {
     authorization: Authorization,
     /// Calls that were answered, whether or not anybody was left to read the answer.
     answered: u64,
@@ -54,7 +54,8 @@ impl Server {
     pub(crate) async fn start(authorization: Authorization, began: Instant) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let origin = format!("http://{}", listener.local_addr()?).into();
-        let state = State { authorization, answered: 0, refused: 0, ambush: None, crew: None };
+        let state =
+            ServerState { authorization, answered: 0, refused: 0, ambush: None, crew: None };
         let server = Self { origin, began, state: Arc::new(Mutex::new(state)) };
         tokio::spawn(server.clone().accept(listener));
         Ok(server)
@@ -227,7 +228,7 @@ impl Server {
         Answer::empty(302).with("location", format!("{uri}?code={code}&state={given}"))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

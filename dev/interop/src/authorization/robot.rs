@@ -19,7 +19,7 @@ use crate::partner::{Verdict, short, words};
 #[derive(Clone)]
 pub(super) struct Robot {
     manner: CallbackManner,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<RobotState>>,
     paste: mpsc::UnboundedSender<String>,
     pasted: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<String>>>,
 }
@@ -34,7 +34,7 @@ pub(super) enum CallbackManner {
 }
 
 #[derive(Default)]
-struct State {
+struct RobotState {
     logins: usize,
     fault: Option<String>,
 }
@@ -78,7 +78,7 @@ impl Robot {
         Err(format!("the login has no end; the last page is {}: {page}", found.url))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RobotState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
