@@ -88,7 +88,9 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
 pub(crate) fn in_full(error: &CallError, server: &Spoken) -> Option<String> {
     let has_token = server.flags.contains("--bearer-env") || server.flags.contains("uthorization:");
     if error.kind == Kind::Unauthorized && !has_token && server.url.is_some() {
-        return Some(log_in(server));
+        // The login is good, and cannot be renewed for a while: another one would fail in the same way.
+        let is_waiting = matches!(&error.reason, Reason::Credentials(why) if why.contains(TROUBLE));
+        return Some(if is_waiting { LATER.to_owned() } else { log_in(server) });
     }
     let credentials = if has_token { ANOTHER_TOKEN } else { CREDENTIALS };
     let credentials = exit::is_unauthorized(error).then(|| credentials.to_owned());
@@ -101,9 +103,9 @@ pub(crate) fn log_in(server: &Spoken) -> String {
     format!("`{}` logs you in; {CREDENTIALS}", server.command("login", ""))
 }
 
-/// Whether this step is a login.
+/// Whether this step is about a login, and not about a token that was configured.
 pub(crate) fn is_login(step: &str) -> bool {
-    step.starts_with("`ridethrough login ")
+    step.starts_with("`ridethrough login ") || step == LATER
 }
 
 /// Whether the server hung up on the handshake without an answer, as one does that expects TLS.
@@ -138,6 +140,9 @@ pub(crate) fn with_mcp(url: &str, query: &str) -> Option<String> {
 /// What a program may be that was asked and has said nothing.
 const NO_ANSWER: &str = "the program runs and has not answered: is it an MCP server, and does it speak on its stdin \
                          and stdout?";
+/// What the library says of a login that cannot be renewed for a while.
+const TROUBLE: &str = "the authorization server is in trouble";
+const LATER: &str = "try again later: your login is kept, and renewed when its issuer answers";
 /// How credentials are given.
 pub(crate) const CREDENTIALS: &str = "`--bearer-env VAR` sends a token that a variable holds";
 
@@ -289,6 +294,10 @@ mod tests {
         let other = at("http://a/mcp").with_flags("--profile work".into());
         let told = in_full(&refused(Kind::Unauthorized), &other).unwrap();
         assert!(told.starts_with("`ridethrough login http://a/mcp --profile work` logs"), "{told}");
+        let mut waiting = refused(Kind::Unauthorized);
+        let why = "no better credentials could be had: the authorization server is in trouble; asked again";
+        waiting.reason = Reason::Credentials(why.into());
+        assert_eq!(in_full(&waiting, &other).as_deref(), Some(LATER));
         let knowing = at("http://a/mcp").with_flags("--bearer-env TOKEN".into());
         let told = in_full(&refused(Kind::Unauthorized), &knowing).unwrap();
         assert!(told.ends_with(ANOTHER_TOKEN), "{told}");

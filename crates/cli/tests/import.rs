@@ -84,7 +84,7 @@ fn what_is_written_can_be_undone_to_the_byte() {
     assert_eq!(again.status.code(), Some(0));
     assert_eq!(same, between, "the second time there is nothing to do");
     assert_eq!(undone.status.code(), Some(0), "{undone:?}");
-    assert!(err(&undone).contains("9 servers restored"), "{}", err(&undone));
+    assert!(err(&undone).contains("10 servers restored"), "{}", err(&undone));
     assert_eq!(home.files(), before, "and no backup is left that says the same");
 }
 
@@ -277,7 +277,7 @@ fn files_of_zed_gemini_and_claude_codes_own_folder_are_found_and_other_bridges_r
         "replace  gem: mcp-proxy by `ridethrough bridge https://p.example/...`, with X-Key",
         "could    far: https://far.example/..., with X-Key",
         "Claude Code  ",
-        "replace  mine: mcp-remote by `ridethrough bridge https://m.example/...`; needs no port for a login",
+        "replace  mine: mcp-remote by `ridethrough bridge https://m.example/...`",
     ] {
         assert!(out(&run).contains(words), "{words}: {}", out(&run));
     }
@@ -288,7 +288,8 @@ fn files_of_zed_gemini_and_claude_codes_own_folder_are_found_and_other_bridges_r
         "{gemini}"
     );
     let mine = servers(&home.read("claude/.claude.json"));
-    assert_eq!(mine["mine"]["args"], serde_json::json!(["bridge", "https://m.example/mcp"]));
+    let args = serde_json::json!(["bridge", "https://m.example/mcp", "3334"]);
+    assert_eq!(mine["mine"]["args"], args, "the port for the browser stays");
 }
 
 const ONE: &str =
