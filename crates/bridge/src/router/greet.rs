@@ -115,6 +115,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.greeting = Some(Greeting { id, form, by: Instant::now() + WITHIN });
         match self.upstream.server() {
             Some(_) => self.greet_from_upstream(),
+            // Hosts that are shown no tools start anew: that costs the upstream no request.
+            None if self.is_login_needed() => self.greet_without_upstream(),
             None => self.upstream.reach(),
         }
     }

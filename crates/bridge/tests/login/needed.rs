@@ -70,6 +70,20 @@ async fn fifty_calls_cost_no_request_and_people_are_told_once() {
 }
 
 #[tokio::test]
+async fn a_host_that_says_hello_again_is_greeted_and_costs_no_request() {
+    let stage = Stage::new().await;
+    let mut host = stage.host().await;
+    let asked = stage.asked();
+
+    for _ in 0..10 {
+        let greeting = initialize(&mut host, json!({})).await;
+        assert!(greeting["result"].is_object(), "{greeting}");
+    }
+
+    assert_eq!(stage.asked(), asked);
+}
+
+#[tokio::test]
 async fn a_server_that_wants_a_login_is_left_alone() {
     let stage = Stage::new().await;
     let mut host = stage.host().await;
