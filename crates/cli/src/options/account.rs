@@ -4,8 +4,8 @@ use std::sync::PoisonError;
 
 use ridethrough::ClientBuilder;
 use ridethrough_oauth::error::SettingsError;
-use ridethrough_oauth::store::StoreError;
-use ridethrough_oauth::{Account, OAuth};
+use ridethrough_oauth::store::{McpRemoteStore, StoreError};
+use ridethrough_oauth::{Account, OAuth, ResourceParameter};
 
 use super::settings::{Settings, wrong};
 use crate::import::RemoteServer;
@@ -37,6 +37,10 @@ impl Settings {
         oauth: OAuth,
         builder: &ClientBuilder,
     ) -> Result<Option<Account>, Misuse> {
+        let oauth = match builder.url().and_then(|url| self.login_of_mcp_remote(url)) {
+            Some(theirs) => oauth.mcp_remote(theirs),
+            None => oauth,
+        };
         let account = match oauth.account(builder) {
             Ok(account) => account,
             // Nobody can have logged in there, and it may want no login.
@@ -48,6 +52,19 @@ impl Settings {
         let accounts = self.accounts.lock();
         accounts.unwrap_or_else(PoisonError::into_inner).push(account.clone());
         Ok(Some(account))
+    }
+
+    /// Where `mcp-remote` keeps the login at this server: whoever comes from there does not log in again.
+    fn login_of_mcp_remote(&self, url: &str) -> Option<McpRemoteStore> {
+        let settings = &self.oauth;
+        Some(McpRemoteStore::new(url)?.with_arguments(|arguments| {
+            if let Some(ResourceParameter::Given(resource)) = &settings.resource {
+                arguments.resource = Some(resource.clone());
+            }
+            arguments.authorize_parameters =
+                settings.authorize_parameters.iter().cloned().collect();
+            arguments.client_metadata_url.clone_from(&settings.client_metadata_url);
+        }))
     }
 
     /// The account that the last client was made with; `None` if it has a token of its own.
