@@ -38,7 +38,7 @@ fn check_demand(read: &Challenges) {
     for status in [StatusCode::OK, StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN] {
         match read.demand(status) {
             Some(Demand::MoreScope(_)) => assert!(has_error("insufficient_scope")),
-            Some(Demand::DpopNonce(_)) => panic!("there is no nonce"),
+            Some(Demand::DpopNonce(_)) => assert!(read.dpop_nonce().is_some(), "there is none"),
             Some(Demand::Token) => {
                 assert!(status == StatusCode::UNAUTHORIZED || has_error("invalid_token"));
             }
@@ -57,7 +57,8 @@ fn check_line(headers: &HeaderMap, read: &Challenges) {
         found.map(|(_, value)| value.as_str())
     };
     let all: Vec<_> = read.iter().collect();
-    let [challenge] = all.as_slice() else { panic!("one challenge was read as {}", all.len()) };
+    assert_eq!(all.len(), 1, "one challenge was read as several, or none");
+    let challenge = all[0];
     assert_eq!(challenge.realm.as_deref(), param("realm"));
     assert_eq!(challenge.scope.as_deref(), param("scope"));
     assert_eq!(challenge.error.as_deref(), param("error"));

@@ -24,7 +24,10 @@ pub fn metadata(input: &[u8]) {
     let challenges = challenge.map(|it| challenges(&it[1..])).unwrap_or_default();
     let server = HttpUrl::parse(SERVER).expect("a URL");
     let mut discovery = Discovery::new(server.clone(), &challenges, settings.clone());
-    for _ in 0..MOST_STEPS {
+    let mut steps = 0;
+    loop {
+        steps += 1;
+        assert!(steps <= MOST_STEPS, "discovery has no end");
         let url = match discovery.step() {
             Step::Found(found) => return check(found, &server, &settings),
             Step::Failed(error) => {
@@ -38,7 +41,6 @@ pub fn metadata(input: &[u8]) {
         let answer = answers.next().unwrap_or(b"4");
         discovery.handle(&url, &fetched(answer));
     }
-    panic!("discovery has no end");
 }
 
 fn settings(choice: u8) -> DiscoverySettings {

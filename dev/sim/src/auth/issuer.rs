@@ -86,7 +86,7 @@ impl AuthorizationSite {
         match self.truth.first(AFTER) {
             Some(AuthFault::Slow) => {
                 // A token that ended on its way is none.
-                let most = Duration::from_secs(6).min(self.shape.life / 3);
+                let most = Duration::from_secs(6).min(self.shape.life * 2 / 3);
                 tokio::time::sleep(self.truth.up_to(most)).await;
             }
             Some(fault) => {
