@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use ridethrough_core::head::Challenge;
 use ridethrough_core::{CredentialsId, NoCredentials};
 use tokio::sync::oneshot;
@@ -21,8 +22,9 @@ pub(super) struct CurrentToken {
     has_asked: bool,
     /// The question that is open.
     question: Option<BoxFuture<'static, Renewed>>,
-    /// The wait for a token that comes before anybody asks for it.
-    unasked: Option<BoxFuture<'static, Renewed>>,
+    /// The wait for a token that comes before anybody asks for it; one at most. The driver looks here with each
+    /// piece of news, and a hook's wait may be made of timers and files: in a set it is polled only when it wakes.
+    unasked: FuturesUnordered<BoxFuture<'static, Renewed>>,
 }
 
 /// What the hook returned.
@@ -33,8 +35,9 @@ pub(super) struct Renewed {
 }
 
 impl CurrentToken {
-    pub(super) const fn new(hook: Option<Arc<dyn Credentials>>) -> Self {
-        Self { hook, token: None, has_asked: false, question: None, unasked: None }
+    pub(super) fn new(hook: Option<Arc<dyn Credentials>>) -> Self {
+        let unasked = FuturesUnordered::new();
+        Self { hook, token: None, has_asked: false, question: None, unasked }
     }
 
     pub(super) const fn has_hook(&self) -> bool {
@@ -71,20 +74,23 @@ impl CurrentToken {
 
     /// What the hook brings: the answer to the question that is open, else a token that nobody asked for.
     pub(super) fn poll_renewed(&mut self, context: &mut Context<'_>) -> Poll<Renewed> {
-        let waiting = match (&mut self.question, &self.hook) {
-            (Some(_), _) => &mut self.question,
-            (None, Some(hook)) if self.has_asked => {
-                self.unasked.get_or_insert_with(|| unasked(hook.clone()));
-                &mut self.unasked
+        if let Some(question) = &mut self.question {
+            let answered = question.as_mut().poll(context);
+            if answered.is_ready() {
+                self.question = None;
             }
-            _ => return Poll::Pending,
-        };
-        let polled =
-            waiting.as_mut().map_or(Poll::Pending, |waiting| waiting.as_mut().poll(context));
-        if polled.is_ready() {
-            *waiting = None;
+            return answered;
         }
-        polled
+        let Some(hook) = self.hook.as_ref().filter(|_| self.has_asked) else {
+            return Poll::Pending;
+        };
+        if self.unasked.is_empty() {
+            self.unasked.push(unasked(hook.clone()));
+        }
+        match self.unasked.poll_next_unpin(context) {
+            Poll::Ready(Some(renewed)) => Poll::Ready(renewed),
+            _ => Poll::Pending,
+        }
     }
 
     /// Drops these channels when nothing of the hook is under way any more that must not be interrupted.
