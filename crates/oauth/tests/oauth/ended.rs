@@ -81,35 +81,6 @@ async fn that_somebody_must_log_in_is_told_once_for_each_login() {
     }
 }
 
-/// A race of processes showed it: a program that had done its work ended in the middle of a refresh, and the
-/// next one sent the token again.
-#[test]
-fn a_program_that_closes_its_client_does_not_end_in_the_middle_of_a_refresh() {
-    let servers = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let program = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let world = servers.block_on(World::start());
-    let store = MemoryStore::default();
-    let oauth = || OAuth::new("test app").store(store.clone());
-
-    program.block_on(async {
-        call(&client(&world, oauth().person(robot()))).await.unwrap();
-        world.clock.pass(Duration::from_secs(3550));
-        world.state().refresh_delay = Duration::from_millis(300);
-        let client = client(&world, oauth());
-        call(&client).await.unwrap();
-        while world.token_forms("refresh_token").is_empty() {
-            tokio::task::yield_now().await;
-        }
-        client.close().await;
-    });
-    drop(program);
-
-    let key = AccountKey::new(&HttpUrl::parse(&world.mcp_url()).unwrap(), "");
-    let stored = servers.block_on(store.load(&key)).unwrap().unwrap().tokens.unwrap().refresh;
-    let good = world.state().refresh.iter().find(|(_, (is_good, _))| *is_good).unwrap().0.clone();
-    assert_eq!(stored.unwrap().expose(), good);
-}
-
 fn dead() -> Answer {
     Answer::json(400, json!({"error": "invalid_grant"}))
 }
