@@ -30,7 +30,7 @@ use ridethrough_oauth_core::scope::ScopeSet;
 use ridethrough_oauth_core::store::GrantRecord;
 use ridethrough_oauth_core::{Secret, Timestamp};
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::context::Context;
 use crate::dpop::{BoundToken, DpopKey};
@@ -58,7 +58,8 @@ pub(crate) struct TokenSource {
 
 /// How a login ended.
 struct LastLogin {
-    at: Timestamp,
+    /// Not by the wall clock: one that is set back would ask the person again.
+    at: Instant,
     /// What the person did not want, or did not finish.
     refused: Option<String>,
 }
@@ -106,7 +107,7 @@ impl TokenSource {
     ) -> Result<GrantRecord, LoginFailure> {
         let mut last = self.login.lock().await;
         let reason = self.needed.borrow().clone();
-        let forbids = |reason| last.as_ref()?.forbids(reason, self.context.now());
+        let forbids = |reason| last.as_ref()?.forbids(reason);
         if let Some(why) = reason.as_ref().and_then(forbids) {
             return Err(LoginFailure::TooSoon(why));
         }
@@ -232,7 +233,7 @@ impl TokenSource {
         if let Some(token) = self.memory().usable_token(now).filter(|_| scopes.is_none()) {
             return self.hand_out(&token).map(Some);
         }
-        if let Some(why) = last.as_ref().and_then(|last| last.forbids(&reason, now)) {
+        if let Some(why) = last.as_ref().and_then(|last| last.forbids(&reason)) {
             return Err(NoCredentials::because(why));
         }
         let wanted = WantedLogin { scopes, issuer: None };
@@ -278,7 +279,7 @@ impl TokenSource {
         let (challenges, recorded) = self.memory().for_login();
         let login = Login { context: self.context.clone(), challenges, scopes, recorded, begun_by };
         let done = login.run(person).await;
-        *last = LastLogin::of(&done, self.context.now());
+        *last = LastLogin::of(&done);
         let record = done?;
         tracing::info!(issuer = record.endpoints.issuer(), "logged in");
         self.memory().logged_in(record.clone());
@@ -356,7 +357,8 @@ impl TokenSource {
 
 impl LastLogin {
     /// What is to be remembered of a login; nothing if the person had no part in its failure.
-    fn of(done: &Result<GrantRecord, LoginFailure>, at: Timestamp) -> Option<Self> {
+    fn of(done: &Result<GrantRecord, LoginFailure>) -> Option<Self> {
+        let at = Instant::now();
         match done {
             Ok(_) => Some(Self { at, refused: None }),
             Err(error) if error.is_of_person() => {
@@ -368,8 +370,8 @@ impl LastLogin {
 
     /// Why no call may begin another login so soon: neither a server that refuses each new token nor a
     /// person who says no may be asked with each call.
-    fn forbids(&self, reason: &LoginReason, now: Timestamp) -> Option<String> {
-        let is_recent = self.at <= now && now.since(self.at) < PAUSE;
+    fn forbids(&self, reason: &LoginReason) -> Option<String> {
+        let is_recent = self.at.elapsed() < PAUSE;
         match &self.refused {
             _ if !is_recent => None,
             Some(why) => Some(format!("a moment ago {why}")),

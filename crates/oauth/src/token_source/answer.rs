@@ -169,8 +169,7 @@ impl TokenSource {
             return Err(self.login_needed(&LoginReason::IssuerMoved));
         }
         let mut last = self.login.lock().await;
-        let now = self.context.now();
-        if let Some(why) = last.as_ref().and_then(|last| last.forbids(&LoginReason::NoGrant, now)) {
+        if let Some(why) = last.as_ref().and_then(|last| last.forbids(&LoginReason::IssuerMoved)) {
             return Err(NoCredentials::because(why));
         }
         self.log_in_for_call(&mut last, wanted).await

@@ -120,7 +120,7 @@ const CHECK_LIMIT: Duration = Duration::from_secs(60);
 /// Whether there is a check of authorization by this name.
 #[cfg(test)]
 pub(crate) fn is_check(name: &str) -> bool {
-    checks::LOGIN_CHECKS.iter().any(|it| it.name == name)
+    LOGIN_CHECKS.iter().any(|it| it.name == name)
 }
 
 #[cfg(test)]
