@@ -87,6 +87,9 @@ impl Server {
             Some("initialize") => self.shake_hands(&message),
             Some("notifications/initialized") => {
                 self.note("initialized");
+                if self.start <= self.number("dies_after_handshakes") {
+                    std::process::exit(4);
+                }
                 if self.behaviour["is_deaf"] == true {
                     std::thread::sleep(AGES);
                 }
@@ -124,9 +127,6 @@ impl Server {
             "serverInfo": { "name": "child", "version": "1" },
         });
         self.answer(&message["id"], &result);
-        if self.start <= self.number("dies_after_greetings") {
-            std::process::exit(4);
-        }
     }
 
     /// Runs a tool, by its name.

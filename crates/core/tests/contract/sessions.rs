@@ -618,6 +618,38 @@ fn an_initialized_that_breaks_or_takes_too_long_deletes_the_session_it_was_for()
 }
 
 #[test]
+fn a_server_that_is_gone_after_each_answer_to_initialize_is_asked_at_a_pace() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    let began = rig.now;
+
+    while rig.is_open(id) {
+        let request = rig.next();
+        match (&request.verb, method(&request).as_deref()) {
+            (Verb::Delete, _) => rig.refuse_connection(&request),
+            (_, Some("initialize")) => {
+                rig.accept_initialize(&request, "s1");
+                rig.pump();
+            }
+            _ => rig.refuse_connection(&request),
+        }
+        // The server is there again at once, and for one answer.
+        while rig.sent.is_empty() && rig.is_open(id) {
+            if rig.dials.is_empty() {
+                rig.advance(millis(10));
+            } else {
+                rig.dial_succeeds();
+            }
+        }
+    }
+
+    // Gaps of 50 to 250 ms for 5 s, and then growing ones.
+    assert!(rig.now.since(began) >= secs(30), "it gave up after {:?}", rig.now.since(began));
+    assert!((10..=120).contains(&rig.handshakes), "{} handshakes", rig.handshakes);
+}
+
+#[test]
 fn an_initialized_that_is_refused_for_good_ends_those_who_wait_at_once() {
     for status in [400, 405, 501] {
         let mut rig = Rig::new();

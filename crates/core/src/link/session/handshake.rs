@@ -231,14 +231,20 @@ impl Link {
     pub(crate) fn handshake_broke(&mut self, now: Moment, failure: Failure) {
         let is_lasting = failure.cause.is_lasting(self.reach.connected_before());
         self.session.leave_half_made(&mut self.cx, now);
+        let mut was_answered = false;
         if let Some(renewal) = self.session.renewal() {
             renewal.last_refusal = None;
+            was_answered = matches!(renewal.stage, Stage::Initialized { .. });
         }
         if failure.delivery == Delivery::NotSent {
             self.session.uncount_handshake();
         }
         match failure.delivery {
             Delivery::NotSent if is_lasting => self.fail_unreachable(now, &failure),
+            // The answer to `initialize` ended the outage, so the connect loop would not pause either.
+            Delivery::NotSent if was_answered => {
+                self.handshake_failed(now, None, Reason::Transport(failure));
+            }
             Delivery::NotSent => {
                 if let Some(renewal) = self.session.renewal() {
                     renewal.last = Reason::Transport(failure);
