@@ -19,6 +19,7 @@ mod server;
 mod stateless;
 pub mod story;
 mod streams;
+mod texts;
 mod wire;
 mod world;
 

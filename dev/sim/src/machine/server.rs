@@ -17,6 +17,7 @@ use crate::machine::faults::MachineFaults;
 use crate::machine::oracle::MachineOracle;
 use crate::machine::script::{News, Script, head};
 use crate::machine::streams::Streams;
+use crate::machine::texts::{answer, number_after, session_number};
 
 /// A server behind a network, both with faults.
 #[derive(Debug)]
@@ -388,19 +389,4 @@ impl Server {
     pub(crate) fn hits(&mut self, rate: u64) -> bool {
         rate > 0 && self.rng.below(1000) < rate
     }
-}
-
-pub(crate) fn answer(wire_id: u64, result: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{wire_id},"result":{result}}}"#)
-}
-
-/// The number behind `key` in a text that the machine wrote.
-pub(crate) fn number_after(text: &str, key: &str) -> Option<u64> {
-    let rest = &text[text.find(key)? + key.len()..];
-    let end = rest.find(|next: char| !next.is_ascii_digit()).unwrap_or(rest.len());
-    rest[..end].parse().ok()
-}
-
-pub(crate) fn session_number(request: &Outgoing) -> Option<u64> {
-    request.to.session.as_ref()?.as_str().strip_prefix('s')?.parse().ok()
 }

@@ -11,7 +11,8 @@ use ridethrough_core::{Era, Moment, Outgoing, Verb};
 
 use crate::machine::oracle::MachineOracle;
 use crate::machine::script::{News, Script, event};
-use crate::machine::server::{ReceivedCall, Server, answer, number_after};
+use crate::machine::server::{ReceivedCall, Server};
+use crate::machine::texts::{answer, number_after};
 
 impl Server {
     /// Handles a stateless request at a server of its era.

@@ -15,7 +15,7 @@ use ridethrough_core::{
 };
 
 use crate::machine::script::{News, Script, event, head};
-use crate::machine::server::{number_after, session_number};
+use crate::machine::texts::{number_after, session_number};
 
 /// What the server does with one request of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

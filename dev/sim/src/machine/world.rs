@@ -21,8 +21,9 @@ use crate::machine::eras::Setting;
 use crate::machine::faults::MachineFaults;
 use crate::machine::oracle::MachineOracle;
 use crate::machine::script::{News, event};
-use crate::machine::server::{Outage, Server, number_after, session_number};
+use crate::machine::server::{Outage, Server};
 use crate::machine::stateless::{echoed_state, wanted_state};
+use crate::machine::texts::{number_after, session_number};
 
 /// A machine, its server and its application.
 pub(crate) struct MachineWorld {

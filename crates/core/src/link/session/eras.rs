@@ -21,25 +21,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::StatusCode;
-
 use super::Sessions;
 use super::last_resort::LastResort;
 use super::renewal::{Opening, Opens, Ready, Session, Stage};
-use crate::answer::discovery::{self, Verdict};
 use crate::answer::{PostAnswer, PostReading, is_from_the_other_era, status};
 use crate::era::{Carrier, Era, Eras};
 use crate::event::Event;
-use crate::exchange::{Ending, EraDoubt, RefusedBy, Sent};
+use crate::exchange::{EraDoubt, RefusedBy, Sent};
 use crate::head::AnswerHead;
 use crate::ids::Generation;
 use crate::link::Link;
 use crate::link::attempts::Owner;
 use crate::link::context::Context;
-use crate::message::Answer;
 use crate::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use crate::moment::Moment;
-use crate::outcome::{Kind, Reason};
 use crate::output::Address;
 
 /// What is known of the server's era.
@@ -128,6 +123,27 @@ impl KnownEra {
         self.last_resort.forget();
         self.found = Some(Found { era, until: now + Era::LEGACY_LASTS, is_guess: false });
         self.last.replace(era)
+    }
+
+    /// Assumes the legacy era for a minute, without evidence.
+    pub(crate) fn assume_legacy(&mut self, now: Moment) {
+        let until = now + GUESS_LASTS;
+        self.found = Some(Found { era: Era::Legacy, until, is_guess: true });
+    }
+
+    /// Notes that the server gave no session, so that it is asked for its era next.
+    pub(crate) const fn gave_no_session(&mut self) {
+        self.refuses_sessions = true;
+    }
+
+    /// Whether the era is open, because the link is not pinned to one.
+    pub(crate) fn is_open(&self) -> bool {
+        self.allowed == Eras::Either
+    }
+
+    /// Whether a session was asked for before anything was known of the era.
+    pub(crate) const fn asked_for_a_session_first(&self) -> bool {
+        self.found.is_none() && self.preferred.has_sessions()
     }
 
     /// Whether the legacy era was assumed without evidence.
@@ -256,147 +272,7 @@ impl Link {
             .any(|attempt| attempt.generation == ready.generation() && is_call(&attempt.owner));
         (!is_used && !self.session.era.is_guessed()).then(|| ready.address.clone())
     }
-
-    /// Acts on the answer to `server/discover`.
-    pub(crate) fn discovered(
-        &mut self,
-        now: Moment,
-        head: &AnswerHead,
-        reading: PostReading,
-        named: Option<Answer>,
-    ) {
-        match (discovery::verdict_of(head, named.as_ref(), reading.answer()), &named) {
-            (Verdict::Modern(version), Some(Answer::Result(server))) => {
-                let server = Some(server.clone());
-                self.session.found_era(&mut self.cx, now, Era::Modern);
-                let Some((generation, target)) = self.session.opening_place() else { return };
-                let address = Address { generation, target, ..Address::default() };
-                self.become_ready(now, Ready::new(version, address, server));
-            }
-            (Verdict::Modern(_), _) => self.ask_once_more(now, reading.answer().cloned()),
-            (Verdict::Legacy, _) => {
-                self.session.found_era(&mut self.cx, now, Era::Legacy);
-                self.try_handshake(now);
-            }
-            (Verdict::Disjoint { supported }, _) => {
-                self.fail_incompatible(now, supported.join(", "));
-            }
-            (Verdict::Refused, _) => {
-                let words = reading.answer().and_then(Answer::error).map(|it| it.message);
-                self.fail_incompatible(now, words.unwrap_or_default());
-            }
-            (Verdict::NoEvidence, _) => self.discovered_nothing(now, head, reading),
-        }
-    }
-
-    /// Handles an answer to `server/discover` that says nothing about the era. After a few of them
-    /// `initialize` is tried, because some servers answer every other request in useless ways; at once after
-    /// a status that would be the end of `initialize`, too. Never if the server asks for credentials or for
-    /// time.
-    fn discovered_nothing(&mut self, now: Moment, head: &AnswerHead, reading: PostReading) {
-        let is_useless = !status::wants_to_be_asked_again(head.status);
-        let is_refused = matches!(reading, PostReading::Answer(_) | PostReading::Rejected(_));
-        if is_useless && is_refused && self.refuses_for_good(head.status) {
-            return self.assume_legacy(now);
-        }
-        if is_useless && self.guess_era(now) {
-            return;
-        }
-        match reading {
-            // A guard, such as a proxy or a firewall, may answer in JSON-RPC, too.
-            PostReading::Answer(_) | PostReading::Rejected(_) if is_useless => {
-                self.handshake_failed(now, head.retry_after, Reason::Status(head.status));
-            }
-            PostReading::Answer(_) => {
-                self.initialize_answered(now, head, PostReading::Rejected(head.status));
-            }
-            reading => self.initialize_answered(now, head, reading),
-        }
-    }
-
-    /// Whether a status would end a handshake that has come to `initialize`.
-    fn refuses_for_good(&self, status: StatusCode) -> bool {
-        !status.is_success() && !self.session.may_pass(status)
-    }
-
-    /// Assumes the legacy era, if the server was asked in vain often and long enough. Returns whether it does.
-    pub(crate) fn guess_era(&mut self, now: Moment) -> bool {
-        let Some(renewal) = self.session.renewal() else { return false };
-        let since = *renewal.asked_in_vain_since.get_or_insert(now);
-        renewal.asked_in_vain += 1;
-        if renewal.asked_in_vain < USELESS_ANSWERS || now.since(since) < USELESS_FOR {
-            return false;
-        }
-        self.assume_legacy(now);
-        true
-    }
-
-    /// Assumes the legacy era for a minute, without evidence.
-    fn assume_legacy(&mut self, now: Moment) {
-        let until = now + GUESS_LASTS;
-        self.session.era.found = Some(Found { era: Era::Legacy, until, is_guess: true });
-        self.try_handshake(now);
-    }
-
-    /// Asks for the era again after a refused `initialize`, because the server may have left its era. Returns
-    /// whether it asks: not if it has just done so.
-    pub(crate) fn doubts_era(&mut self, now: Moment, reading: &PostReading) -> bool {
-        let Some(renewal) = self.session.state.renewal() else { return false };
-        let is_new = renewal.is_discovered;
-        let is_refused = match reading {
-            PostReading::Answer(answer) => answer.error().is_some(),
-            PostReading::Rejected(status) => status::refuses_the_form(*status),
-            _ => false,
-        };
-        if is_new || !is_refused || self.session.era.allowed != Eras::Either {
-            return false;
-        }
-        if self.session.era.is_guessed() {
-            // A guess is checked once more, and not for ever.
-            renewal.is_discovered = true;
-        }
-        self.session.era.forget();
-        self.session.era.refuses_sessions = true;
-        self.try_handshake(now);
-        true
-    }
-
-    /// Asks for the era after a result of `initialize` that begins no session of a known revision, if nothing
-    /// else has shown that the server has sessions. Returns whether it asks.
-    pub(crate) fn agreed_on_no_session(&mut self, now: Moment, answer: &Answer) -> bool {
-        let is_first =
-            self.session.era.found.is_none() && self.session.era.preferred.has_sessions();
-        let Answer::Result(_) = answer else { return false };
-        let Some(renewal) = self.session.renewal() else { return false };
-        if !is_first || renewal.is_discovered || self.session.era.allowed != Eras::Either {
-            return false;
-        }
-        self.session.era.refuses_sessions = true;
-        self.try_handshake(now);
-        true
-    }
-
-    /// Asks a modern server again, once, after it refused the revision that it names itself: the refusal may
-    /// have been temporary.
-    fn ask_once_more(&mut self, now: Moment, answer: Option<Answer>) {
-        let Some(renewal) = self.session.renewal() else { return };
-        if std::mem::replace(&mut renewal.is_asked_again, true) {
-            let words = answer.as_ref().and_then(Answer::error).map(|it| it.message);
-            return self.fail_incompatible(now, words.unwrap_or_default());
-        }
-        self.try_handshake(now);
-    }
-
-    fn fail_incompatible(&mut self, now: Moment, words: String) {
-        let words = self.credentials.secrets().masked(&words);
-        let ending = Ending::new(Kind::Incompatible, Reason::Said(words.into()));
-        self.fail_session_waiters(now, &ending);
-    }
 }
 
-/// How many useless answers to `server/discover` there must be before `initialize` is tried.
-const USELESS_ANSWERS: u32 = 3;
-/// How long `server/discover` must have been useless before `initialize` is tried.
-const USELESS_FOR: Duration = Duration::from_millis(1500);
 /// How long a guessed era is believed.
 const GUESS_LASTS: Duration = Duration::from_secs(60);

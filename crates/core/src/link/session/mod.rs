@@ -7,10 +7,12 @@
 //!   turnover      a session begins, is lost, or cannot be had
 //!   restore       what the next session must be told again
 //!   eras          which era the server belongs to
+//!   discovery     the answers to `server/discover`
 //!   last_resort   HTTP+SSE, for a server that refuses everything else
 //!   stateless     what each request carries where there is no session
 //! ```
 
+mod discovery;
 mod eras;
 mod handshake;
 mod initialize;
