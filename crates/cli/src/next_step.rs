@@ -88,9 +88,16 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
 pub(crate) fn in_full(error: &CallError, server: &Spoken) -> Option<String> {
     let has_token = server.flags.contains("--bearer-env") || server.flags.contains("uthorization:");
     if error.kind == Kind::Unauthorized && !has_token && server.url.is_some() {
-        // The login is good, and cannot be renewed for a while: another one would fail in the same way.
-        let is_waiting = matches!(&error.reason, Reason::Credentials(why) if why.contains(TROUBLE));
-        return Some(if is_waiting { LATER.to_owned() } else { log_in(server) });
+        // Another login would fail in the same way.
+        let would_not_help =
+            |text| matches!(&error.reason, Reason::Credentials(why) if why.contains(text));
+        return Some(if would_not_help(TROUBLE) {
+            LATER.to_owned()
+        } else if would_not_help(FRESH) {
+            format!("`{}` shows which tokens the server asks for", server.command("check", ""))
+        } else {
+            log_in(server)
+        });
     }
     let credentials = if has_token { ANOTHER_TOKEN } else { CREDENTIALS };
     let credentials = exit::is_unauthorized(error).then(|| credentials.to_owned());
@@ -142,6 +149,7 @@ const NO_ANSWER: &str = "the program runs and has not answered: is it an MCP ser
                          and stdout?";
 /// What the library says of a login that cannot be renewed for a while.
 const TROUBLE: &str = "the authorization server is in trouble";
+const FRESH: &str = "the server refuses a token that was just issued";
 const LATER: &str = "try again later: your login is kept, and renewed when its issuer answers";
 /// How credentials are given.
 pub(crate) const CREDENTIALS: &str = "`--bearer-env VAR` sends a token that a variable holds";
@@ -153,6 +161,7 @@ const ANOTHER_TOKEN: &str = "get a new token if the one that was sent is too old
 mod tests {
     use ridethrough::call::CallName;
     use ridethrough::transport::Failure;
+    use ridethrough_oauth::LoginReason;
 
     use super::*;
 
@@ -298,6 +307,12 @@ mod tests {
         let why = "no better credentials could be had: the authorization server is in trouble; asked again";
         waiting.reason = Reason::Credentials(why.into());
         assert_eq!(in_full(&waiting, &other).as_deref(), Some(LATER));
+        waiting.reason = Reason::Credentials(LoginReason::FreshTokenRefused.to_string().into());
+        let told = in_full(&waiting, &other).unwrap();
+        assert!(
+            told.starts_with("`ridethrough check http://a/mcp --profile work` shows"),
+            "{told}"
+        );
         let knowing = at("http://a/mcp").with_flags("--bearer-env TOKEN".into());
         let told = in_full(&refused(Kind::Unauthorized), &knowing).unwrap();
         assert!(told.ends_with(ANOTHER_TOKEN), "{told}");
