@@ -38,6 +38,7 @@ class Loop(Protocol):
     def watch(self, fileno: int, on_ready: Callable[[], None]) -> None: ...
     def forget(self, fileno: int, keep: object) -> None: ...
     def waiter(self) -> Waiter: ...
+    async def take_turn(self) -> None: ...
     def spawn(self, work: Callable[[], Awaitable[None]], context: Context | None = None) -> Job: ...
 
 
@@ -98,6 +99,9 @@ class _AsyncioLoop:
 
     def waiter(self) -> Waiter:
         return _AsyncioWaiter(self._loop.create_future())
+
+    async def take_turn(self) -> None:
+        """Lets tasks that were begun before start first: asyncio starts them in order anyway."""
 
     def spawn(self, work: Callable[[], Awaitable[None]], context: Context | None = None) -> Job:
         async def run() -> None:
@@ -195,6 +199,12 @@ class _TrioLoop:
         import trio
 
         return trio.Event()
+
+    async def take_turn(self) -> None:
+        """Lets tasks that were begun before start first: trio starts those of one moment in any order."""
+        import trio
+
+        await trio.lowlevel.checkpoint()
 
     def spawn(self, work: Callable[[], Awaitable[None]], context: Context | None = None) -> Job:
         import trio

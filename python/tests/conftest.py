@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+_HERE = Path(__file__).parent
+sys.path[:0] = [str(_HERE), str(_HERE / "reports"), str(_HERE.parent)]
 
 from fault_server import FaultServer  # noqa: E402
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -33,6 +34,9 @@ class FaultServer:
         self.ask: dict[str, Any] | None = None
         self.answers: list[Any] = []
         self.pages = 1
+        self.connections: set[socket.socket] = set()
+        self.accepted = 0
+        self.call_id: Any = None
         self._waiting: dict[str, threading.Event] = {}
         self.start()
 
@@ -54,6 +58,9 @@ class FaultServer:
     def stop(self) -> None:
         self._http.shutdown()
         self._http.server_close()
+        for connection in list(self.connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def lose_sessions(self) -> None:
         """Forgets every session, as a server does that was restarted."""
@@ -81,10 +88,19 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def handle(self) -> None:
+        self.server_state.connections.add(self.connection)
+        self.server_state.accepted += 1
         try:
             super().handle()
-        except OSError:
+        except (OSError, ValueError):
+            # The connection was ended by a fault.
             pass
+        finally:
+            self.server_state.connections.discard(self.connection)
+
+    def finish(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            super().finish()
 
     def do_POST(self) -> None:
         state = self.server_state
@@ -159,7 +175,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         state = self.server_state
-        state.requests.append("GET")
+        state.requests.append("last-event-id" if "last-event-id" in self.headers else "GET")
         state.headers.append({name.lower(): value for name, value in self.headers.items()})
         if state.get_faults and state.get_faults.popleft()(self):
             return None

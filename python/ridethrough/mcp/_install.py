@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import mcp.client.stdio as sdk_stdio
@@ -17,37 +18,30 @@ def install() -> int:
 
     Call it after the imports of the frameworks. A module that is imported later takes ours from the SDK.
     """
-    return _replace(_pairs())
-
-
-def uninstall() -> int:
-    """Takes `install` back; returns how often a name was replaced."""
-    return _replace([(ours, theirs) for theirs, ours in _pairs()])
-
-
-def _pairs() -> list[tuple[Any, Any]]:
-    pairs = [
-        (_THEIRS["streamable_http_client"], _functions.streamable_http_client),
-        (_THEIRS["stdio_client"], _functions.stdio_client),
-    ]
-    if "streamablehttp_client" in _THEIRS:
-        pairs.append((_THEIRS["streamablehttp_client"], _functions.streamablehttp_client))
-    return pairs
-
-
-def _replace(pairs: list[tuple[Any, Any]]) -> int:
+    ours = {id(theirs): getattr(_functions, name) for name, theirs in _THEIRS.items()}
     count = 0
-    by_id = {id(old): new for old, new in pairs}
     for name, module in list(sys.modules.items()):
         if name == __package__ or name.startswith(f"{__package__}."):
             continue
         for attribute, value in list(getattr(module, "__dict__", {}).items()):
-            new = by_id.get(id(value))
-            if new is not None:
-                setattr(module, attribute, new)
+            if id(value) in ours:
+                setattr(module, attribute, ours[id(value)])
+                _replaced.append((module, attribute, value))
                 count += 1
     return count
 
+
+def uninstall() -> int:
+    """Takes `install` back; returns how often a name was replaced. Names that import ours keep it."""
+    count = len(_replaced)
+    while _replaced:
+        module, attribute, value = _replaced.pop()
+        setattr(module, attribute, value)
+    # Modules that were imported meanwhile took ours from the SDK; they cannot be told from those that want it.
+    return count
+
+
+_replaced: list[tuple[ModuleType, str, Any]] = []
 
 # Taken when this module is imported: after `install` the SDK's modules have ours.
 _THEIRS: dict[str, Callable[..., Any]] = {

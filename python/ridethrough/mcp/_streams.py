@@ -57,6 +57,7 @@ class ReadStream(_Closing):
             self._waiter.set()
 
     async def receive(self) -> SessionMessage | Exception:
+        await self._loop.take_turn()
         while not self._texts:
             if self._is_closed:
                 raise anyio.ClosedResourceError
