@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyList};
 use ridethrough::error::Error;
 use ridethrough::event::{Answer, QuestionId};
 use ridethrough::server::Identity;
-use ridethrough::{Client, Json};
+use ridethrough::{Client, Era, Json};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
@@ -380,6 +380,8 @@ async fn greet(
     if let Some(identity) = identity {
         client.set_identity(identity);
     }
+    // The SDK asks for a session, and reads answers by the rules of that era.
+    client.prefer_era(Era::Legacy);
     let greeted = greeted(client.connect().await);
     client.keep_connected();
     greeted

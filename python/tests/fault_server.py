@@ -167,7 +167,7 @@ class Handler(BaseHTTPRequestHandler):
         tools: list[dict[str, Any]] = [{"name": f"tool{number}", "inputSchema": schema}]
         if number == 1:
             tools.append({"name": "read", "inputSchema": schema, "annotations": {"readOnlyHint": True}})
-            tools += [{"name": name, "inputSchema": schema} for name in ("echo", "write", "slow")]
+            tools += [{"name": name, "inputSchema": schema} for name in ("echo", "write", "slow", "large")]
         page: dict[str, Any] = {"tools": tools}
         if number < self.server_state.pages:
             page["nextCursor"] = str(number + 1)

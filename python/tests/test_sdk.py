@@ -68,7 +68,7 @@ def test_calls_are_answered_and_the_session_is_deleted(
     async def main() -> None:
         async with session(server.url, is_carried) as opened:
             assert said(await opened.call_tool("echo", {"text": "hällo"})) == "hällo"
-            assert len((await opened.list_tools()).tools) == 5
+            assert len((await opened.list_tools()).tools) == 6
         assert len(server.deleted) == 1
         sent = server.headers[server.requests.index("tools/call")]
         assert sent.get("x-app") == ("mine" if is_carried else None)

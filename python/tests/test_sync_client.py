@@ -30,7 +30,7 @@ def test_faults_are_handled_and_told(server: FaultServer) -> None:
         with pytest.raises(ridethrough.Interrupted) as caught:
             client.call_tool("write")
         assert caught.value.may_have_run
-        assert len(client.tools()) == 5
+        assert len(client.tools()) == 6
     with pytest.raises(ridethrough.Closed):
         client.call_tool("echo")
 

@@ -38,7 +38,7 @@ def test_with_ridethrough_all_calls_go_on_in_one_new_session(server: FaultServer
                 for number in range(5):
                     group.start_soon(one, number)
             assert sorted(texts) == ["0", "1", "2", "3", "4"]
-            assert len((await session.list_tools()).tools) == 5
+            assert len((await session.list_tools()).tools) == 6
         assert server.requests.count("initialize") == 2
         # Each of them ran once.
         assert len(server.ran) == 6
