@@ -34,6 +34,7 @@ class FaultServer:
         self.ask: dict[str, Any] | None = None
         self.answers: list[Any] = []
         self.pages = 1
+        self.is_endless = False
         self.connections: set[socket.socket] = set()
         self.accepted = 0
         self.call_id: Any = None
@@ -171,6 +172,8 @@ class Handler(BaseHTTPRequestHandler):
         page: dict[str, Any] = {"tools": tools}
         if number < self.server_state.pages:
             page["nextCursor"] = str(number + 1)
+        if self.server_state.is_endless:
+            page["nextCursor"] = "1"
         return page
 
     def do_GET(self) -> None:

@@ -50,6 +50,17 @@ def test_all_pages_of_a_list_are_read(run: Run, server: FaultServer) -> None:
     run(main)
 
 
+def test_a_list_that_never_ends_is_given_up(run: Run, server: FaultServer) -> None:
+    server.is_endless = True
+
+    async def main() -> None:
+        async with Client(server.url) as client:
+            with pytest.raises(ridethrough.ServerError, match="never ends"):
+                await client.tools()
+
+    run(main)
+
+
 def test_a_lost_session_is_renewed_and_the_call_answered(run: Run, server: FaultServer) -> None:
     async def main() -> None:
         async with Client(server.url) as client:

@@ -297,3 +297,27 @@ def test_install_takes_the_place_of_the_sdks_functions(server: FaultServer) -> N
     # What this module imported from ridethrough stays ours.
     assert streamable_http_client is ridethrough.mcp.streamable_http_client is not theirs
     assert sdk_http.streamable_http_client is theirs
+
+
+def test_a_message_waits_for_tasks_that_the_one_before_began() -> None:
+    # Trio starts tasks of one moment in any order: progress would arrive in any order.
+    trio: Any = pytest.importorskip("trio")
+    from ridethrough._loop import current_loop
+    from ridethrough.mcp._streams import ReadStream
+
+    async def main() -> None:
+        stream = ReadStream(current_loop())
+        started: list[bool] = []
+
+        async def handle() -> None:
+            started.append(True)
+
+        for _ in range(2):
+            stream.put(b'{"jsonrpc":"2.0","method":"notifications/x"}')
+        async with trio.open_nursery() as nursery:
+            await stream.receive()
+            nursery.start_soon(handle)
+            await stream.receive()
+            assert started
+
+    trio.run(main)
