@@ -204,6 +204,8 @@ class _TrioLoop:
         """Lets tasks that were begun before start first: trio starts those of one moment in any order."""
         import trio
 
+        # Tasks of one turn run in any order, so only a second turn comes after all that were begun before.
+        await trio.lowlevel.checkpoint()
         await trio.lowlevel.checkpoint()
 
     def spawn(self, work: Callable[[], Awaitable[None]], context: Context | None = None) -> Job:
