@@ -189,6 +189,32 @@ def test_the_requests_of_a_call_run_in_the_context_of_its_caller(run: Run, serve
     run(main)
 
 
+def test_a_resumption_token_is_refused_and_no_tool_runs(
+    run: Run, server: FaultServer, is_carried: bool
+) -> None:
+    from mcp import types
+    from mcp.shared.message import ClientMessageMetadata
+
+    async def main() -> None:
+        async with session(server.url, is_carried) as opened:
+            params = types.CallToolRequestParams(name="write", arguments={})
+            call: Any = types.CallToolRequest(method="tools/call", params=params)
+            if IS_V1:
+                call = types.ClientRequest(call)
+            with pytest.raises(MCPError) as caught:
+                await opened.send_request(
+                    call, types.CallToolResult, metadata=ClientMessageMetadata(resumption_token="evt-1")
+                )
+            assert said(await opened.call_tool("echo", {"text": "alive"})) == "alive"
+        told = facts(caught.value)
+        # The call that the token is from may have run, so nothing may send this one again.
+        assert told is not None and told.may_have_run and told.attempts == 0
+        assert caught.value.error.code == -32050
+        assert "write" not in server.ran
+
+    run(main)
+
+
 def test_leaving_in_mid_call_is_quick_and_clean(run: Run, server: FaultServer, is_carried: bool) -> None:
     async def main() -> None:
         import anyio

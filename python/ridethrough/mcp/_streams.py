@@ -132,5 +132,4 @@ def unreadable(text: bytes, error: ValueError) -> SessionMessage | Exception:
         return error
     words = "the SDK cannot read the result of this call\n  the server may have run it"
     facts = {"kind": "peerMisbehaved", "mayHaveRun": True, "attempts": 1, "elapsedMs": 0, "report": words}
-    told = {"code": -32050, "message": words, "data": {"ridethrough": facts}}
-    return _sdk.read(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": told}).encode())
+    return _sdk.read(_sdk.error(message["id"], words, facts))

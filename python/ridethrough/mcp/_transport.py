@@ -130,6 +130,11 @@ class LinkTransport:
                 del self._contexts[next(iter(self._contexts))]
         options = None
         said = _sdk.metadata(message)
+        if said is not None and said.resumption_token is not None:
+            refused = _sdk.refuse_to_resume(message)
+            if refused is not None:
+                self._read.put(refused)
+            return
         headers = getattr(said, "headers", None)
         if headers:
             own = {n: v for n, v in headers.items() if not n.lower().startswith(_STAMPED)}
