@@ -1,6 +1,6 @@
 //! The native module of the Python package `ridethrough`.
 //!
-//! Python and Rust trade JSON as bytes. What Rust has for Python goes into a [`queue`]; one byte in a socket
+//! Python and Rust trade JSON as bytes. What Rust has for Python goes into a queue; one byte in a socket
 //! wakes the event loop, which drains it. No thread of Rust ever calls Python or waits for its lock, so a
 //! closed loop, an exiting interpreter and another event loop than asyncio need no care here.
 //!
