@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 _HERE = Path(__file__).parent
-sys.path[:0] = [str(_HERE), str(_HERE / "reports"), str(_HERE.parent)]
+sys.path[:0] = [str(_HERE), str(_HERE / "reports")]
 
 from fault_server import FaultServer  # noqa: E402
 

@@ -1,6 +1,6 @@
 """Measures CPU per call and latency: a session of the SDK over its own transport and over ours, and our client.
 
-    python tests/speed.py [CALLS]
+    PYTHONPATH=../target/python/package ../target/python/sdk2/bin/python tests/speed.py [CALLS]
 
 The server runs in another process. CPU is that of this process, with all its threads.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE / "reports")]
+sys.path[:0] = [str(HERE), str(HERE / "reports")]
 
 Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
 

@@ -7,13 +7,10 @@ fails with `DID NOT RAISE` breaks the event loop that all tests of its file shar
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import mcp.client.client
 import mcp.client.streamable_http

@@ -19,7 +19,8 @@ from fault_server import FaultServer
 
 from ridethrough import Client, SyncClient
 
-PACKAGE = Path(__file__).parent.parent
+# Python imports from the working directory first, and the folder above has the package without its module.
+HERE = Path(__file__).parent
 CANCELLED = int(os.environ.get("RIDETHROUGH_CANCELLED", "500"))
 CLIENTS = int(os.environ.get("RIDETHROUGH_CLIENTS", "100"))
 
@@ -234,7 +235,7 @@ def test_a_child_of_a_fork_is_told_and_may_make_its_own_client(server: FaultServ
 
 def test_importing_needs_neither_an_sdk_nor_an_event_loop() -> None:
     program = "import sys, ridethrough; print([m for m in ('mcp', 'anyio', 'asyncio', 'trio', 'httpx') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", program], cwd=PACKAGE, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", program], cwd=HERE, capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
 
 
@@ -254,7 +255,7 @@ def exits(program: str, url: str) -> tuple[int, str]:
     head = f"import asyncio, os, threading, time, ridethrough\nurl = {url!r}\n"
     done = subprocess.run(
         [sys.executable, "-c", head + textwrap.dedent(program)],
-        cwd=PACKAGE,
+        cwd=HERE,
         capture_output=True,
         text=True,
         timeout=30,
