@@ -5,6 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub struct Command {
     is_environment_empty: bool,
     directory: Option<PathBuf>,
     stderr: Stderr,
+    /// Where stderr goes instead.
+    stderr_file: Option<Arc<File>>,
     on_stray_line: Option<OnStrayLine>,
 }
 
@@ -61,6 +64,7 @@ impl Command {
             is_environment_empty: false,
             directory: None,
             stderr: Stderr::default(),
+            stderr_file: None,
             on_stray_line: None,
         }
     }
@@ -103,8 +107,16 @@ impl Command {
     }
 
     /// Sets what happens to the server's stderr; by default, errors quote it.
-    pub const fn stderr(mut self, stderr: Stderr) -> Self {
+    pub fn stderr(mut self, stderr: Stderr) -> Self {
         self.stderr = stderr;
+        self.stderr_file = None;
+        self
+    }
+
+    /// Writes the server's stderr to this file, each time that the server is started. No error quotes it.
+    pub fn stderr_to(mut self, file: File) -> Self {
+        self.stderr = Stderr::Withheld;
+        self.stderr_file = Some(Arc::new(file));
         self
     }
 
@@ -145,10 +157,11 @@ impl Command {
             .args(&self.arguments)
             .stdin(process::Stdio::piped())
             .stdout(process::Stdio::piped());
+        let file = self.stderr_file.as_ref().and_then(|file| file.try_clone().ok());
         command.stderr(match self.stderr {
             Stderr::Inherited => process::Stdio::inherit(),
             Stderr::Quoted => process::Stdio::piped(),
-            Stderr::Withheld => process::Stdio::null(),
+            Stderr::Withheld => file.map_or_else(process::Stdio::null, Into::into),
         });
         if self.is_environment_empty {
             command.env_clear();

@@ -8,6 +8,22 @@ use super::*;
 
 const ANSWER: &str = r#"read a; echo '{"id":1,"result":{}}';"#;
 
+/// A server is started again after it died, so one handle must do for many starts.
+#[test]
+fn stderr_goes_to_the_file_at_each_start() {
+    let path = std::env::temp_dir().join(format!("ridethrough-stderr-{}", std::process::id()));
+    let command = Command::new("sh").args(["-c", "echo said >&2"]);
+    let command = command.stderr_to(std::fs::File::create(&path).unwrap());
+
+    for _ in 0..2 {
+        assert!(command.to_std().status().unwrap().success());
+    }
+
+    let said = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(said, "said\nsaid\n");
+}
+
 #[tokio::test]
 async fn a_child_that_has_not_answered_yet_is_asked_again_and_not_started_again() {
     let stdio = shell(r#"read a; read b; echo '{"id":2,"result":{"heard":2}}'; read c"#);

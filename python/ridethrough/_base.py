@@ -1,0 +1,177 @@
+"""What the client with and the one without `await` share: settings, and how items are read."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Union
+
+from . import _items
+from ._native import Link
+from .errors import CallError, ServerError, call_error, server_error
+from .model import JSON, Event, Progress, Root
+from .policy import Policy
+
+logger = logging.getLogger("ridethrough")
+# Without this, Python prints the records of an application that has set up no log.
+logger.addHandler(logging.NullHandler())
+
+Handler = Callable[[Mapping[str, Any]], Union[Mapping[str, Any], Awaitable[Mapping[str, Any]]]]
+"""Answers a question of the server: params in, result out. It may be an async function."""
+
+TokenFn = Callable[[bool], Union[str, None, Awaitable[Union[str, None]]]]
+"""Returns a token. It is called with `True` when the server refused the last one."""
+
+ProgressFn = Callable[[Progress], None]
+EventFn = Callable[[Event], None]
+
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
+
+
+def dumps(value: JSON) -> bytes:
+    """Writes JSON as compactly as it can be."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def command_settings(
+    command: Sequence[str],
+    env: Mapping[str, str] | None,
+    cwd: str | None,
+    stderr: str | None,
+) -> dict[str, Any]:
+    """Returns the settings of a local server."""
+    if not command:
+        raise ValueError("`command` is empty, must begin with a program")
+    settings: dict[str, Any] = {"program": str(command[0]), "arguments": [str(it) for it in command[1:]]}
+    if env is not None:
+        settings["environment"] = dict(env)
+    if cwd is not None:
+        settings["directory"] = str(cwd)
+    if stderr is not None:
+        settings["stderr"] = stderr
+    return settings
+
+
+class Base:
+    """The settings of a client, and its link once it is used."""
+
+    def __init__(
+        self,
+        place: Mapping[str, Any],
+        *,
+        headers: Mapping[str, str] | None = None,
+        token: str | TokenFn | None = None,
+        policy: Policy | None = None,
+        on_event: EventFn | None = None,
+        sampling: Handler | None = None,
+        elicitation: Handler | None = None,
+        roots: Iterable[Root | str] | None = None,
+        client_info: Mapping[str, str] | None = None,
+        message_limit: int | None = None,
+        root_certificates: str | None = None,
+    ) -> None:
+        settings: dict[str, Any] = {**place, "policy": (policy or Policy())._settings()}
+        if headers:
+            settings["headers"] = dict(headers)
+        if callable(token):
+            settings["asks_for_tokens"] = True
+        elif token is not None:
+            settings["token"] = token
+        capabilities: dict[str, Any] = {}
+        if sampling is not None:
+            capabilities["sampling"] = {}
+        if elicitation is not None:
+            capabilities["elicitation"] = {"form": {}, "url": {}}
+        settings["capabilities"] = capabilities
+        if roots is not None:
+            listed = [Root(it) if isinstance(it, str) else it for it in roots]
+            settings["roots"] = [{"uri": it.uri, "name": it.name} for it in listed]
+        optional = {
+            "client_info": client_info,
+            "message_limit": message_limit,
+            "root_certificates": root_certificates,
+        }
+        settings.update({name: value for name, value in optional.items() if value is not None})
+        self._token: TokenFn | None = token if callable(token) else None
+        self._on_event = on_event
+        self._handlers = {"sampling/createMessage": sampling, "elicitation/create": elicitation}
+        # Wrong settings are told where they are written, not where the client is first used.
+        self._link = Link(dumps(settings))
+        self._is_closed = False
+        if on_event is not None or logger.isEnabledFor(logging.DEBUG):
+            self._link.watch("debug")
+        elif logger.isEnabledFor(logging.INFO):
+            self._link.watch("info")
+        elif logger.isEnabledFor(logging.WARNING):
+            self._link.watch("warning")
+
+    def _tell(self, event: Event) -> None:
+        """Reports an event to the application's function and to its log."""
+        level = _LEVELS[event.level]
+        if logger.isEnabledFor(level):
+            logger.log(level, "%s", event.message, extra={"event": event.name})
+        if self._on_event is not None:
+            try:
+                self._on_event(event)
+            except Exception:
+                logger.exception("`on_event` failed")
+
+    def _refuse(self, question: int, code: int, message: str) -> None:
+        self._link.answer(question, dumps({"code": code, "message": message}), True)
+
+
+def call_options(
+    timeout: float | None,
+    idempotent: bool,
+    headers: Mapping[str, str] | None,
+    meta: Mapping[str, Any] | None,
+    on_progress: ProgressFn | None,
+) -> bytes | None:
+    """Writes the options of a call, if it has any."""
+    options: dict[str, Any] = {}
+    if timeout is not None:
+        options["timeout"] = timeout
+    if idempotent:
+        options["idempotent"] = True
+    if headers:
+        options["headers"] = dict(headers)
+    if meta:
+        options["meta"] = dict(meta)
+    if on_progress is not None:
+        options["progress"] = True
+    return dumps(options) if options else None
+
+
+def outcome(kind: int, text: bytes) -> JSON | CallError | ServerError:
+    """Returns the result of a call, or the error to raise."""
+    value = json.loads(text)
+    if kind == _items.SERVER_ERROR:
+        return server_error(value)
+    if kind == _items.FAILURE:
+        return call_error(value)
+    return value
+
+
+def report_progress(listener: ProgressFn | None, text: bytes) -> None:
+    """Passes progress on; a listener that fails ends no call."""
+    if listener is None:
+        return
+    try:
+        listener(Progress(**json.loads(text)))
+    except Exception:
+        logger.exception("`on_progress` failed")
+
+
+def next_page(page: JSON, seen: set[str]) -> str | None:
+    """Returns the cursor of the next page of a list, unless the list never ends."""
+    cursor = page.get("nextCursor")
+    if cursor is None:
+        return None
+    if cursor in seen or len(seen) >= MOST_PAGES:
+        raise ServerError(-32603, f"the list never ends: {len(seen)} pages, and then one of them again")
+    seen.add(cursor)
+    return str(cursor)
+
+
+MOST_PAGES = 1000

@@ -1,0 +1,193 @@
+"""A link as a transport of the SDK."""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import json
+import logging
+import weakref
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from .. import _items
+from .._base import EventFn, dumps, logger
+from .._loop import Job, Loop, Waiter, current_loop
+from .._native import Link
+from ..model import Event
+from ..policy import Policy
+from . import _sdk
+from ._carry import carry
+from ._streams import ReadStream, WriteStream
+
+if TYPE_CHECKING:
+    from mcp.shared.message import SessionMessage
+
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
+
+# The headers that the link itself sets in the revision without sessions.
+_STAMPED = ("mcp-protocol-version", "mcp-method", "mcp-name", "mcp-param-")
+
+
+class LinkTransport:
+    """An async context manager that yields the streams of one link. Nothing starts before it is entered."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        *,
+        url: str = "",
+        http_client: Any = None,
+        terminate_on_close: bool = True,
+        policy: Policy | None = None,
+        on_event: EventFn | None = None,
+        yields_session_id: bool = False,
+        check: Callable[[], None] | None = None,
+    ) -> None:
+        self._settings: dict[str, Any] = {
+            **settings,
+            "is_for_sdk": True,
+            "is_carried": http_client is not None,
+            "policy": (policy or Policy())._settings(),
+        }
+        self._url = url
+        self._http_client = http_client
+        self._is_terminating = terminate_on_close
+        self._on_event = on_event
+        self._yields_session_id = yields_session_id
+        self._check = check
+        self._session_id: str | None = None
+        self._jobs: dict[int, Job] = {}
+        self._contexts: dict[int, contextvars.Context] = {}
+        self._context: contextvars.Context | None = None
+        self._tags = itertools.count(1)
+        self._closing: Waiter | None = None
+        self._is_over = False
+        self._link: Link | None = None
+
+    async def __aenter__(self) -> Any:
+        if self._check is not None:
+            self._check()
+        self._loop: Loop = current_loop()
+        link = self._link = Link(dumps(self._settings))
+        if self._on_event is not None or logger.isEnabledFor(logging.WARNING):
+            link.watch(self._least_level())
+        self._read = ReadStream(self._loop)
+        self._write = WriteStream(self._deliver)
+        self._context = contextvars.copy_context()
+        self._fileno = link.fileno()
+        this = weakref.ref(self)
+
+        def on_ready() -> None:
+            transport = this()
+            if transport is not None:
+                transport._drain()
+
+        self._loop.watch(self._fileno, on_ready)
+        if self._yields_session_id:
+            return self._read, self._write, lambda: self._session_id
+        return self._read, self._write
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._write.end()
+        link = self._link
+        if link is None:
+            return
+        try:
+            if self._is_terminating and not self._is_over:
+                link.close()
+                self._closing = self._loop.waiter()
+                await self._closing.wait()
+        finally:
+            self._read.end()
+            for job in list(self._jobs.values()):
+                job.cancel()
+            self._link = None
+            self._loop.forget(self._fileno, link)
+
+    def __del__(self) -> None:
+        if self._link is not None:
+            self._loop.forget(self._fileno, self._link)
+
+    def _least_level(self) -> str:
+        if self._on_event is not None or logger.isEnabledFor(logging.DEBUG):
+            return "debug"
+        return "info" if logger.isEnabledFor(logging.INFO) else "warning"
+
+    def _deliver(self, message: SessionMessage) -> None:
+        """Gives a message of the session to the link, in the context of its sender."""
+        tag = next(self._tags)
+        self._context = contextvars.copy_context()
+        if self._http_client is not None:
+            self._contexts[tag] = self._context
+            while len(self._contexts) > MOST_CONTEXTS:
+                del self._contexts[next(iter(self._contexts))]
+        options = None
+        said = _sdk.metadata(message)
+        if said is not None and said.resumption_token is not None:
+            refused = _sdk.refuse_to_resume(message)
+            if refused is not None:
+                self._read.put(refused)
+            return
+        headers = getattr(said, "headers", None)
+        if headers:
+            own = {n: v for n, v in headers.items() if not n.lower().startswith(_STAMPED)}
+            options = dumps({"headers": own}) if own else None
+        if self._link is not None:
+            self._link.send(_sdk.write(message), tag, options)
+
+    def _drain(self) -> None:
+        link = self._link
+        if link is None:
+            return
+        for kind, number, text, body in link.drain():
+            if kind == _items.MESSAGE:
+                self._read.put(text)
+            elif kind == _items.HTTP_REQUEST:
+                self._begin_http(link, number, text, body or b"")
+            elif kind == _items.HTTP_ABORT:
+                job = self._jobs.pop(number, None)
+                if job is not None:
+                    job.cancel()
+            elif kind == _items.EVENT:
+                self._tell(Event._read(json.loads(text)))
+            elif kind == _items.OVER:
+                self._is_over = True
+                self._read.end()
+                if self._closing is not None:
+                    self._closing.set()
+
+    def _begin_http(self, link: Link, number: int, head: bytes, body: bytes) -> None:
+        client, url = self._http_client, self._url
+
+        async def carrying() -> None:
+            try:
+                session = await carry(link, client, url, number, head, body)
+                if session is not None:
+                    self._session_id = session
+            finally:
+                self._jobs.pop(number, None)
+
+        tag = json.loads(head)["tag"]
+        context = self._contexts.get(tag, self._context) if tag is not None else self._context
+        self._jobs[number] = self._loop.spawn(carrying, context)
+
+    def _tell(self, event: Event) -> None:
+        level = _LEVELS[event.level]
+        if logger.isEnabledFor(level):
+            logger.log(level, "%s", event.message, extra={"event": event.name})
+        if self._on_event is not None:
+            try:
+                self._on_event(event)
+            except Exception:
+                logger.exception("`on_event` failed")
+
+
+MOST_CONTEXTS = 4096
+"""How many senders' contexts are kept: more than there can be calls in flight."""

@@ -1,0 +1,68 @@
+//! What is known about a call without an answer, as JSON.
+
+use std::time::Duration;
+
+use ridethrough::error::{CallError, Kind};
+use serde::Serialize;
+
+/// The facts as Python reads them; the names are those of the `rmcp` adapter.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Facts {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    pub(crate) may_have_run: bool,
+    attempts: u32,
+    elapsed_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
+    pub(crate) report: String,
+    message: String,
+}
+
+impl Facts {
+    pub(crate) fn of(error: &CallError) -> Self {
+        let (kind, status) = name(error.kind);
+        Self {
+            kind,
+            status,
+            may_have_run: error.may_have_run(),
+            attempts: error.attempts,
+            elapsed_ms: millis(error.elapsed),
+            retry_after_ms: error.retry_after.map(millis),
+            report: error.report(),
+            message: error.to_string(),
+        }
+    }
+
+    pub(crate) fn json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("made of numbers and strings")
+    }
+}
+
+pub(crate) fn name(kind: Kind) -> (&'static str, Option<u16>) {
+    let name = match kind {
+        Kind::BreakerOpen => "breakerOpen",
+        Kind::Cancelled => "cancelled",
+        Kind::Closed => "closed",
+        Kind::Config => "config",
+        Kind::DeadlinePassed => "deadlinePassed",
+        Kind::Exhausted => "exhausted",
+        Kind::Incompatible => "incompatible",
+        Kind::Interrupted => "interrupted",
+        Kind::PeerMisbehaved => "peerMisbehaved",
+        Kind::Rejected { status } => return ("rejected", Some(status)),
+        Kind::SessionLost => "sessionLost",
+        Kind::TooLarge => "tooLarge",
+        Kind::Unauthorized => "unauthorized",
+        Kind::Unreachable => "unreachable",
+        _ => "unknown",
+    };
+    (name, None)
+}
+
+/// Returns a time in milliseconds, rounded up, so that a wait is never told too short.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,425 @@
+//! The class that Python holds: one client, its queue and its porter.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+use ridethrough::error::Error;
+use ridethrough::event::{Answer, QuestionId};
+use ridethrough::server::Identity;
+use ridethrough::{Client, Era, Json};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use crate::call_options::{CallOptions, seconds};
+use crate::carried::{Carried, TAG};
+use crate::event::Level;
+use crate::messages::{self, SdkMessage, part};
+use crate::porter::{CallKey, Ending, Porter, PorterCommand, Running};
+use crate::queue::{Item, ItemKind, Queue};
+use crate::runtime::{self, ForkAge};
+use crate::settings::{Prepared, Settings};
+use crate::tokens::TokenRequests;
+
+/// A client for Python. Its methods never block, but for `take`.
+#[pyclass(frozen, module = "ridethrough._native")]
+pub(crate) struct Link {
+    age: ForkAge,
+    /// `None` only while it is dropped.
+    parts: Option<Parts>,
+}
+
+struct Parts {
+    client: Client,
+    queue: Arc<Queue>,
+    porter: UnboundedSender<PorterCommand>,
+    carried: Option<Arc<Carried>>,
+    tokens: Option<Arc<TokenRequests>>,
+    runtime: Handle,
+}
+
+/// An item as Python gets it: kind, number, JSON, and the body of an HTTP request.
+type PyItem<'py> = (u8, u64, Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>);
+
+#[pymethods]
+impl Link {
+    #[new]
+    fn new(settings: &[u8]) -> PyResult<Self> {
+        let settings: Settings = serde_json::from_slice(settings).map_err(invalid)?;
+        let runtime = runtime::handle().map_err(PyOSError::new_err)?;
+        let queue = Queue::new();
+        let prepared = settings.prepare(&queue).map_err(PyValueError::new_err)?;
+        let Prepared { builder, carried, tokens, wording } = prepared;
+        let client = {
+            let _entered = runtime.enter();
+            builder.build().map_err(invalid)?
+        };
+        let (porter, commands) = unbounded_channel();
+        let carrying = Porter {
+            inbox: client.inbox(),
+            events: None,
+            commands,
+            queue: queue.clone(),
+            wording,
+            running: Running::default(),
+        };
+        runtime.spawn(carrying.run());
+        let parts = Parts { client, queue, porter, carried, tokens, runtime };
+        Ok(Self { age: ForkAge::current(), parts: Some(parts) })
+    }
+
+    /// Returns the socket that is readable while there is something to drain.
+    fn fileno(&self) -> PyResult<i64> {
+        self.parts()?.queue.fileno().map_err(PyOSError::new_err)
+    }
+
+    /// Takes everything that is there.
+    fn drain<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let items = self.parts()?.queue.drain();
+        PyList::new(python, items.into_iter().map(|item| shown(python, &item)))
+    }
+
+    /// Waits for the next item of this call, or of none; at most so many seconds.
+    fn take<'py>(
+        &self,
+        python: Python<'py>,
+        number: u64,
+        patience: f64,
+    ) -> PyResult<Option<PyItem<'py>>> {
+        let queue = self.parts()?.queue.clone();
+        let patience = seconds(patience).unwrap_or_default();
+        let item = python.detach(|| queue.take(number, patience));
+        Ok(item.map(|item| shown(python, &item)))
+    }
+
+    /// Begins a call.
+    fn call(
+        &self,
+        number: u64,
+        method: &str,
+        params: Option<&[u8]>,
+        options: Option<&[u8]>,
+    ) -> PyResult<()> {
+        let parts = self.parts()?;
+        let params = params.map(json).transpose()?;
+        let options: CallOptions = match options {
+            Some(options) => serde_json::from_slice(options).map_err(invalid)?,
+            None => CallOptions::default(),
+        };
+        let mut call = options.apply(parts.client.request(method, params));
+        if options.progress {
+            let queue = parts.queue.clone();
+            call = call.on_progress(move |step| {
+                let told = serde_json::json!({
+                    "progress": step.progress, "total": step.total, "message": step.message,
+                });
+                queue.push(Item::new(ItemKind::Progress, number, told.to_string()));
+            });
+        }
+        let call = call.answer().map(move |outcome| messages::ended(number, outcome)).boxed();
+        parts.begin(CallKey::Number(number), call);
+        Ok(())
+    }
+
+    /// Connects now, and ends with the server's description of itself.
+    #[pyo3(signature = (number, timeout = None))]
+    fn connect(&self, number: u64, timeout: Option<f64>) -> PyResult<()> {
+        let parts = self.parts()?;
+        let client = parts.client.clone();
+        let within = timeout.and_then(seconds);
+        let connecting = async move {
+            let connected = match within {
+                Some(time) => client.connect_within(time).await,
+                None => client.connect().await,
+            };
+            messages::ended(number, greeted(connected))
+        };
+        parts.begin(CallKey::Number(number), connecting.boxed());
+        Ok(())
+    }
+
+    /// Tells events from now on: all of them, or only those of at least this level.
+    fn watch(&self, level: &str) -> PyResult<()> {
+        let parts = self.parts()?;
+        let least = Level::parse(level).ok_or_else(|| invalid("there is no such level"))?;
+        parts.tell(PorterCommand::Watch(parts.client.events(), least));
+        Ok(())
+    }
+
+    /// Keeps the link connected while no call waits.
+    fn keep_connected(&self) -> PyResult<()> {
+        self.parts()?.client.keep_connected();
+        Ok(())
+    }
+
+    /// Cancels a call, of which nothing more is told.
+    fn cancel(&self, number: u64) -> PyResult<()> {
+        self.parts()?.tell(PorterCommand::Cancel(CallKey::Number(number)));
+        Ok(())
+    }
+
+    /// Sends a notification, and tells its end as that of a call.
+    fn notify(&self, number: u64, method: &str, params: Option<&[u8]>) -> PyResult<()> {
+        let parts = self.parts()?;
+        let params = params.map(json).transpose()?;
+        let (client, method) = (parts.client.clone(), method.to_owned());
+        let noticing = async move {
+            let accepted = client.notify(method, params).await;
+            messages::ended(number, accepted.map(|()| Answer::Result(Json::empty_object())))
+        };
+        parts.begin(CallKey::Number(number), begun(noticing.boxed()));
+        Ok(())
+    }
+
+    /// Answers a question of the server, with a result or an error object.
+    fn answer(&self, question: u64, answer: &[u8], is_error: bool) -> PyResult<()> {
+        let answer = json(answer)?;
+        let answer = if is_error { Answer::Error(answer) } else { Answer::Result(answer) };
+        let question = QuestionId::new(question);
+        self.parts()?.tell(PorterCommand::Answer { question, answer });
+        Ok(())
+    }
+
+    /// Takes a whole message of the SDK. Requests end as whole messages; a tag, if there is one, comes back
+    /// with each HTTP request that is made for this message.
+    fn send(&self, message: &[u8], tag: u64, options: Option<&[u8]>) -> PyResult<()> {
+        let parts = self.parts()?;
+        let message: SdkMessage<'_> = serde_json::from_slice(message).map_err(invalid)?;
+        match (message.id, message.method.as_deref()) {
+            (Some(id), Some(method)) => {
+                let options: CallOptions = match options {
+                    Some(options) => serde_json::from_slice(options).map_err(invalid)?,
+                    None => CallOptions::default(),
+                };
+                parts.ask(id.get(), method, message.params.map(part), tag, &options);
+            }
+            (None, Some(method)) => parts.notice(method, message.params.map(part)),
+            (Some(id), None) => parts.reply(id.get(), &message),
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    /// Replaces the roots that the server may work in: pairs of a URI and a name or none.
+    fn set_roots(&self, roots: &[u8]) -> PyResult<()> {
+        let roots: Vec<(String, Option<String>)> =
+            serde_json::from_slice(roots).map_err(invalid)?;
+        let roots = roots.into_iter().map(|(uri, name)| {
+            let root = ridethrough::model::Root::new(uri);
+            name.into_iter().fold(root, ridethrough::model::Root::named)
+        });
+        self.parts()?.client.set_roots(roots);
+        Ok(())
+    }
+
+    /// Reports the head of an answer to an HTTP request.
+    fn http_head(
+        &self,
+        number: u64,
+        status: u16,
+        headers: Vec<(Vec<u8>, Vec<u8>)>,
+    ) -> PyResult<()> {
+        if let Some(carried) = &self.parts()?.carried {
+            carried.head(number, status, &headers);
+        }
+        Ok(())
+    }
+
+    /// Reports a piece of the body of an answer.
+    fn http_chunk(&self, number: u64, chunk: &[u8]) -> PyResult<()> {
+        if let Some(carried) = &self.parts()?.carried {
+            carried.chunk(number, Bytes::copy_from_slice(chunk));
+        }
+        Ok(())
+    }
+
+    /// Reports the regular end of an answer.
+    fn http_end(&self, number: u64) -> PyResult<()> {
+        if let Some(carried) = &self.parts()?.carried {
+            carried.end(number);
+        }
+        Ok(())
+    }
+
+    /// Reports a failure, and whether any byte of the request may have gone out.
+    fn http_failed(&self, number: u64, cause: &str, is_sent: bool, detail: String) -> PyResult<()> {
+        if let Some(carried) = &self.parts()?.carried {
+            carried.fail(number, cause, is_sent, detail);
+        }
+        Ok(())
+    }
+
+    /// Answers a question for a token: with one, with none, or with why there is none.
+    fn provide_token(
+        &self,
+        number: u64,
+        token: Option<String>,
+        reason: Option<String>,
+    ) -> PyResult<()> {
+        if let Some(tokens) = &self.parts()?.tokens {
+            tokens.answer(number, reason.map_or(Ok(token), Err));
+        }
+        Ok(())
+    }
+
+    /// Closes the client: every call ends, and then nothing follows.
+    fn close(&self) -> PyResult<()> {
+        let parts = self.parts()?;
+        let client = parts.client.clone();
+        parts.runtime.spawn(async move { client.close().await });
+        Ok(())
+    }
+}
+
+impl Link {
+    fn parts(&self) -> PyResult<&Parts> {
+        self.age.check()?;
+        self.parts.as_ref().ok_or_else(|| PyValueError::new_err("the client is gone"))
+    }
+}
+
+impl Drop for Link {
+    /// Drops the client; in the child of a fork it is only forgotten.
+    fn drop(&mut self) {
+        if self.age.is_past() {
+            std::mem::forget(self.parts.take());
+        }
+    }
+}
+
+impl Parts {
+    fn tell(&self, command: PorterCommand) {
+        // A porter that has ended has told that the client is closed.
+        let _ = self.porter.send(command);
+    }
+
+    fn begin(&self, key: CallKey, call: Ending) {
+        self.tell(PorterCommand::Begin { key, call });
+    }
+
+    /// Begins a request of the SDK.
+    fn ask(&self, id: &str, method: &str, params: Option<Json>, tag: u64, options: &CallOptions) {
+        let (key, id) = (CallKey::Id(id.into()), id.to_owned());
+        let call = match method {
+            "initialize" => greet(self.client.clone(), params)
+                .map(move |greeted| messages::response(&id, greeted))
+                .boxed(),
+            // The SDK falls back to `initialize`. Sent on, it would begin a session before the SDK has named
+            // its identity, and a server that is down would cost the SDK its whole patience.
+            "server/discover" => {
+                let refused = Answer::refusal(-32601, "Method not found");
+                std::future::ready(messages::response(&id, Ok(refused))).boxed()
+            }
+            _ => {
+                let stamped = params.as_ref().and_then(stamped);
+                let mut call = options.apply(self.client.request(method, params));
+                if let Some(identity) = stamped {
+                    self.client.set_identity(identity);
+                    // In the revision without a handshake the SDK provides what a server asks for itself.
+                    call = call.passing_input();
+                }
+                if self.carried.is_some() {
+                    call = call.header(TAG, tag.to_string());
+                }
+                call.answer().map(move |outcome| messages::response(&id, outcome)).boxed()
+            }
+        };
+        self.begin(key, call);
+    }
+
+    fn notice(&self, method: &str, params: Option<Json>) {
+        match method {
+            // The link itself sends it, in each of its sessions.
+            "notifications/initialized" => {}
+            // The link knows the request's id at the server, and whether the server has it.
+            "notifications/cancelled" => {
+                if let Some(id) = params.and_then(|params| params.member("requestId")) {
+                    self.tell(PorterCommand::Cancel(CallKey::Id(id.as_str().into())));
+                }
+            }
+            _ => {
+                let (client, method) = (self.client.clone(), method.to_owned());
+                // An event tells of one that could not be delivered.
+                let noticing = async move { drop(client.notify(method, params).await) };
+                self.tell(PorterCommand::Perform(begun(noticing.boxed())));
+            }
+        }
+    }
+
+    fn reply(&self, id: &str, message: &SdkMessage<'_>) {
+        let Ok(question) = id.parse::<u64>() else { return };
+        let answer = match (message.result, message.error) {
+            (Some(result), _) => Answer::Result(part(result)),
+            (None, Some(error)) => Answer::Error(part(error)),
+            (None, None) => return,
+        };
+        self.tell(PorterCommand::Answer { question: QuestionId::new(question), answer });
+    }
+}
+
+/// Returns the identity that a request of the revision without a handshake names.
+fn stamped(params: &Json) -> Option<Identity> {
+    let meta = params.member("_meta")?;
+    let [info, capabilities] = meta
+        .pick(["io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities"]);
+    Some(Identity { info: info?, capabilities: capabilities? })
+}
+
+/// Sets the identity that the SDK names, connects, and stays connected for the server's messages.
+async fn greet(
+    client: Client,
+    params: Option<Json>,
+) -> Result<Answer, ridethrough::error::CallError> {
+    let identity = params.and_then(|params| {
+        let [info, capabilities] = params.pick(["clientInfo", "capabilities"]);
+        Some(Identity { info: info?, capabilities: capabilities? })
+    });
+    if let Some(identity) = identity {
+        client.set_identity(identity);
+    }
+    // The SDK asks for a session, and reads answers by the rules of that era.
+    client.prefer_era(Era::Legacy);
+    let greeted = greeted(client.connect().await);
+    client.keep_connected();
+    greeted
+}
+
+/// Returns the server's description of itself as the answer to `initialize`.
+fn greeted(
+    connected: Result<ridethrough::server::Server, Error>,
+) -> Result<Answer, ridethrough::error::CallError> {
+    match connected {
+        Ok(server) => Ok(Answer::Result(server.as_initialized())),
+        Err(Error::Call(error)) => Err(error),
+        Err(Error::Server(error)) => Ok(Answer::Error(error.json)),
+        // The SDK itself decides which revisions it accepts.
+        Err(Error::Answer { result, .. }) => Ok(Answer::Result(result)),
+        Err(other) => Ok(Answer::refusal(-32603, &other.to_string())),
+    }
+}
+
+/// Polls a future once, so that what it sends keeps its place in the order of calls.
+fn begun<T: Send + 'static>(
+    mut future: futures_util::future::BoxFuture<'static, T>,
+) -> futures_util::future::BoxFuture<'static, T> {
+    match (&mut future).now_or_never() {
+        Some(ended) => std::future::ready(ended).boxed(),
+        None => future,
+    }
+}
+
+fn shown<'py>(python: Python<'py>, item: &Item) -> PyItem<'py> {
+    let body = item.body.as_ref().map(|body| PyBytes::new(python, body));
+    (item.kind as u8, item.number, PyBytes::new(python, &item.json), body)
+}
+
+fn json(text: &[u8]) -> PyResult<Json> {
+    Json::new(Bytes::copy_from_slice(text)).map_err(invalid)
+}
+
+fn invalid(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}

@@ -1,0 +1,177 @@
+//! Messages of the server, and answers to the SDK, as JSON.
+
+use std::borrow::Cow;
+
+use ridethrough::Json;
+use ridethrough::error::CallError;
+use ridethrough::event::{Answer, Delivered, QuestionId};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::facts::Facts;
+use crate::queue::{Item, ItemKind};
+
+/// A message that the SDK writes.
+#[derive(Deserialize)]
+pub(crate) struct SdkMessage<'a> {
+    #[serde(borrow, default)]
+    pub(crate) id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) method: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(crate) params: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) error: Option<&'a RawValue>,
+}
+
+/// Returns JSON that was part of a message.
+pub(crate) fn part(raw: &RawValue) -> Json {
+    Json::of(raw).expect("it was read as JSON")
+}
+
+/// Returns the end of a call for a program that gave it this number.
+pub(crate) fn ended(number: u64, outcome: Result<Answer, CallError>) -> Item {
+    match outcome {
+        Ok(Answer::Result(json)) => Item::new(ItemKind::Result, number, json.as_bytes().clone()),
+        Ok(Answer::Error(json)) => {
+            Item::new(ItemKind::ServerError, number, json.as_bytes().clone())
+        }
+        Err(error) => Item::new(ItemKind::Failure, number, Facts::of(&error).json()),
+    }
+}
+
+/// Returns the end of a request of the SDK, as the response to it.
+pub(crate) fn response(id: &str, outcome: Result<Answer, CallError>) -> Item {
+    match outcome {
+        Ok(Answer::Result(json)) => message(id, "result", json.as_str()),
+        Ok(Answer::Error(json)) => message(id, "error", without_facts(&json).as_str()),
+        Err(error) => message(id, "error", &failure(&error)),
+    }
+}
+
+/// Returns a server's error, without anything that could pass for our facts.
+fn without_facts(error: &Json) -> Cow<'_, Json> {
+    let Some(data) = error.member("data").filter(|data| data.member(NAME).is_some()) else {
+        return Cow::Borrowed(error);
+    };
+    let rest = data.members().into_iter().filter(|(name, _)| name != NAME);
+    let rest = Json::empty_object().with_members(rest);
+    let others = error.members().into_iter().filter(|(name, _)| name != "data");
+    let others: Vec<_> = others.chain([("data".to_owned(), rest)]).collect();
+    Cow::Owned(Json::empty_object().with_members(others))
+}
+
+/// Returns the error of a call without an answer: the whole report, and the facts beside it.
+///
+/// Some frameworks send a call again whose error has the code -32000 or -32001, or certain words. A call that
+/// may have run has neither.
+fn failure(error: &CallError) -> String {
+    let facts = Facts::of(error);
+    let (code, words) = if facts.may_have_run {
+        (MAY_HAVE_RUN, without_markers(&facts.report))
+    } else {
+        (DID_NOT_RUN, facts.report.clone())
+    };
+    let facts = serde_json::to_value(&facts).expect("made of numbers and strings");
+    json!({ "code": code, "message": words, "data": { NAME: facts } }).to_string()
+}
+
+/// Returns words that no framework takes for "send me again".
+fn without_markers(words: &str) -> String {
+    let mut words = words.to_owned();
+    for marker in MARKERS {
+        while let Some(at) = words.to_ascii_lowercase().find(marker) {
+            let joined = words[at..at + marker.len()].replace(' ', "-");
+            words.replace_range(at..at + marker.len(), &joined);
+        }
+    }
+    words
+}
+
+fn message(id: &str, name: &str, json: &str) -> Item {
+    let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"{name}":{json}}}"#);
+    Item::new(ItemKind::Message, 0, text)
+}
+
+/// Returns a message of the server as method and params.
+pub(crate) fn plain(delivered: Delivered) -> Option<Item> {
+    let (kind, number, method, params) = match delivered {
+        Delivered::Notification { method, .. } if &*method == CANCELLED => return None,
+        Delivered::Notification { method, params, .. } => {
+            (ItemKind::Notification, 0, method, params)
+        }
+        Delivered::Question { question, method, params, .. } => {
+            (ItemKind::Question, question.number(), method, params)
+        }
+        Delivered::Withdrawn { question } => {
+            return Some(Item::new(ItemKind::Withdrawn, question.number(), ""));
+        }
+    };
+    Some(Item::new(kind, number, said(None, &method, params.as_ref())))
+}
+
+/// Returns a message of the server as the SDK reads it. Questions have the link's numbers as their ids.
+pub(crate) fn whole(delivered: Delivered) -> Option<Item> {
+    let text = match delivered {
+        // It names the server's id of a question; `Withdrawn` names the link's number.
+        Delivered::Notification { method, .. } if &*method == CANCELLED => return None,
+        Delivered::Notification { method, params, .. } => said(None, &method, params.as_ref()),
+        Delivered::Question { question, method, params, .. } => {
+            said(Some(question), &method, params.as_ref())
+        }
+        Delivered::Withdrawn { question } => {
+            let params = json!({
+                "requestId": question.number(),
+                "reason": "the server does not wait for the answer any more",
+            });
+            said(None, CANCELLED, Json::of(&params).ok().as_ref())
+        }
+    };
+    Some(Item::new(ItemKind::Message, 0, text))
+}
+
+fn said(question: Option<QuestionId>, method: &str, params: Option<&Json>) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Said<'a> {
+        jsonrpc: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<u64>,
+        method: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        params: Option<&'a RawValue>,
+    }
+
+    let id = question.map(QuestionId::number);
+    let params = params.and_then(Json::read::<&RawValue>);
+    serde_json::to_vec(&Said { jsonrpc: "2.0", id, method, params })
+        .expect("made of JSON and strings")
+}
+
+const CANCELLED: &str = "notifications/cancelled";
+
+/// The name of the facts in the `data` of an error.
+const NAME: &str = "ridethrough";
+
+/// The code of a call that may have run: unused by MCP and by every framework that was looked at.
+const MAY_HAVE_RUN: i64 = -32050;
+
+/// The code of a call that did not run, which frameworks know as a lost connection.
+const DID_NOT_RUN: i64 = -32000;
+
+/// Words after which a framework sends a call again. Each has a space, which is replaced.
+const MARKERS: [&str; 11] = [
+    "broken pipe",
+    "closed resource",
+    "connection closed",
+    "connection lost",
+    "connection reset",
+    "end of file",
+    "expired session",
+    "session expired",
+    "session not found",
+    "session terminated",
+    "transport is closed",
+];

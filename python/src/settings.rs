@@ -1,0 +1,245 @@
+//! The settings of a client, as Python writes them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ridethrough::model::Root;
+use ridethrough::policy::TrustHints;
+use ridethrough::transport::Endpoint;
+use ridethrough::{ClientBuilder, Command, RetryPolicy, Stderr};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::call_options::seconds;
+use crate::carried::{Carried, CarriedTransport};
+use crate::porter::Wording;
+use crate::queue::Queue;
+use crate::tokens::{self, AskedTokens, TokenRequests};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    url: Option<String>,
+    command: Option<CommandSettings>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    policy: PolicySettings,
+    token: Option<String>,
+    /// Whether a function of the application provides tokens.
+    #[serde(default)]
+    asks_for_tokens: bool,
+    /// Whether the application's own client makes the HTTP requests.
+    #[serde(default)]
+    is_carried: bool,
+    /// Whether the server's messages are told as whole messages, for the SDK.
+    #[serde(default)]
+    is_for_sdk: bool,
+    client_info: Option<Value>,
+    capabilities: Option<Value>,
+    roots: Option<Vec<RootSettings>>,
+    message_limit: Option<usize>,
+    root_certificates: Option<String>,
+    connect_timeout: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CommandSettings {
+    program: String,
+    arguments: Vec<String>,
+    /// The whole environment, if it is not to be this process's.
+    environment: Option<BTreeMap<String, String>>,
+    directory: Option<String>,
+    stderr: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct PolicySettings {
+    base: String,
+    patience: Option<f64>,
+    first_patience: Option<f64>,
+    tool_deadline: Option<f64>,
+    deadline: Option<f64>,
+    resends: Option<u32>,
+    resumes: Option<u32>,
+    in_flight: Option<usize>,
+    trust_hints: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RootSettings {
+    uri: String,
+    name: Option<String>,
+}
+
+/// What a client is made of besides its builder.
+pub(crate) struct Prepared {
+    pub(crate) builder: ClientBuilder,
+    pub(crate) carried: Option<Arc<Carried>>,
+    pub(crate) tokens: Option<Arc<TokenRequests>>,
+    pub(crate) wording: Wording,
+}
+
+impl Settings {
+    pub(crate) fn prepare(self, queue: &Arc<Queue>) -> Result<Prepared, String> {
+        let mut builder = match (&self.url, self.command) {
+            (Some(url), None) => ridethrough::Client::builder(url),
+            (None, Some(command)) => ClientBuilder::spawn(command.read()?),
+            _ => return Err("a client needs a URL or a command".to_owned()),
+        };
+        builder = builder.retry_policy(self.policy.read()?);
+        for (name, value) in self.headers {
+            builder = builder.header(name, value);
+        }
+        let tokens = self.asks_for_tokens.then(|| TokenRequests::new(queue.clone()));
+        if let Some(tokens) = &tokens {
+            builder = builder.credentials(AskedTokens(tokens.clone()));
+        } else if let Some(token) = self.token {
+            let token = tokens::read(&token).map_err(|error| format!("`token`: {error}"))?;
+            builder = builder.credentials(FixedToken(token));
+        }
+        if let Some(info) = self.client_info {
+            builder = builder.client_info(info);
+        }
+        if let Some(capabilities) = self.capabilities {
+            builder = builder.capabilities(capabilities);
+        }
+        if let Some(roots) = self.roots {
+            builder = builder.roots(roots.into_iter().map(RootSettings::read));
+        }
+        if let Some(bytes) = self.message_limit {
+            builder = builder.message_limit(bytes);
+        }
+        if let Some(pem) = self.root_certificates {
+            builder = builder.root_certificates(pem);
+        }
+        if let Some(time) = self.connect_timeout.and_then(seconds) {
+            builder = builder.connect_timeout(time.max(Duration::from_millis(1)));
+        }
+        let carried = self.is_carried.then(|| Carried::new(queue.clone()));
+        if let Some(carried) = &carried {
+            let url = self.url.as_deref().unwrap_or_default();
+            let endpoint = Endpoint::parse(url).map_err(|error| format!("`url`: {error}"))?;
+            builder = builder.transport(CarriedTransport { carried: carried.clone(), endpoint });
+        }
+        let wording = if self.is_for_sdk { Wording::WholeMessages } else { Wording::Plain };
+        Ok(Prepared { builder, carried, tokens, wording })
+    }
+}
+
+impl CommandSettings {
+    fn read(self) -> Result<Command, String> {
+        let mut command = Command::new(self.program).args(self.arguments);
+        if let Some(environment) = self.environment {
+            command = command.env_clear();
+            for (name, value) in environment {
+                command = command.env(name, value);
+            }
+        }
+        if let Some(directory) = self.directory {
+            command = command.current_dir(directory);
+        }
+        let stderr = match self.stderr.as_deref() {
+            None | Some("quoted") => Stderr::Quoted,
+            Some("inherited") => Stderr::Inherited,
+            Some("withheld") => Stderr::Withheld,
+            Some(path) if path.starts_with('/') => {
+                let file = File::options().append(true).open(path);
+                return file
+                    .map(|file| command.stderr_to(file))
+                    .map_err(|error| format!("`stderr` cannot be written to: {error}"));
+            }
+            Some(other) => {
+                return Err(format!(
+                    "`stderr` is `{other}`, must be `quoted`, `inherited`, `withheld` or a path"
+                ));
+            }
+        };
+        Ok(command.stderr(stderr))
+    }
+}
+
+impl PolicySettings {
+    fn read(self) -> Result<RetryPolicy, String> {
+        let base = match &*self.base {
+            "" | "interactive" => RetryPolicy::interactive(),
+            "never" => RetryPolicy::never(),
+            "unattended" => RetryPolicy::unattended(),
+            other => return Err(format!("there is no policy `{other}`")),
+        };
+        let mut policy = base.builder();
+        if let Some(time) = self.patience {
+            policy = policy.patience(time_of("patience", time)?);
+        }
+        if let Some(time) = self.first_patience {
+            policy = policy.first_patience(time_of("first_patience", time)?);
+        }
+        if let Some(time) = self.tool_deadline {
+            policy = policy.tool_deadline(time_of("tool_deadline", time)?);
+        }
+        if let Some(time) = self.deadline {
+            policy = policy.deadline(time_of("deadline", time)?);
+        }
+        if let Some(count) = self.resends {
+            policy = policy.resends(count);
+        }
+        if let Some(count) = self.resumes {
+            policy = policy.resumes(count);
+        }
+        if let Some(count) = self.in_flight {
+            policy = policy.in_flight(count);
+        }
+        match self.trust_hints.as_deref() {
+            None => {}
+            Some("none") => policy = policy.trust_hints(TrustHints::None),
+            Some("readOnly") => policy = policy.trust_hints(TrustHints::ReadOnly),
+            Some("all") => policy = policy.trust_hints(TrustHints::All),
+            Some(other) => {
+                return Err(format!(
+                    "`trust_hints` is `{other}`, must be `none`, `readOnly` or `all`"
+                ));
+            }
+        }
+        policy.build().map_err(|error| error.to_string())
+    }
+}
+
+impl RootSettings {
+    fn read(self) -> Root {
+        let root = Root::new(self.uri);
+        match self.name {
+            Some(name) => root.named(name),
+            None => root,
+        }
+    }
+}
+
+fn time_of(field: &str, time: f64) -> Result<Duration, String> {
+    seconds(time).ok_or_else(|| format!("`{field}` is {time}, must be a number of seconds"))
+}
+
+/// A token that never changes.
+struct FixedToken(ridethrough::credentials::Token);
+
+impl ridethrough::credentials::Credentials for FixedToken {
+    fn token<'a>(
+        &'a self,
+        refused: Option<ridethrough::credentials::Refused<'a>>,
+    ) -> ridethrough::transport::BoxFuture<
+        'a,
+        Result<Option<ridethrough::credentials::Token>, ridethrough::credentials::NoCredentials>,
+    > {
+        Box::pin(async move {
+            match refused {
+                None => Ok(Some(self.0.clone())),
+                Some(_) => Err(ridethrough::credentials::NoCredentials::because(
+                    "the token is fixed, and the server does not accept it",
+                )),
+            }
+        })
+    }
+}

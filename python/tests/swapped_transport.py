@@ -1,0 +1,60 @@
+"""A pytest plugin that puts ridethrough's transport in the place of the SDK's, for the SDK's own tests.
+
+It counts the tests that open the transport, and leaves out those that `sdk_exceptions.txt` lists. One that
+fails with `DID NOT RAISE` breaks the event loop that all tests of its file share, so they are not even begun.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mcp.client.client
+import mcp.client.streamable_http
+
+import ridethrough.mcp
+
+opened: set[str] = set()
+current = ""
+
+
+def counting(*arguments: Any, **options: Any) -> Any:
+    opened.add(current)
+    return ridethrough.mcp.streamable_http_client(*arguments, **options)
+
+
+mcp.client.streamable_http.streamable_http_client = counting  # type: ignore[assignment]
+mcp.client.client.streamable_http_client = counting  # type: ignore[assignment]
+
+
+def exceptions() -> dict[str, str]:
+    """Returns the tests that cannot pass, each with its reason."""
+    listed, reason = {}, ""
+    for line in (Path(__file__).parent / "sdk_exceptions.txt").read_text().splitlines():
+        if line.startswith("#"):
+            reason = line.strip("# ")
+        elif line.strip():
+            listed[line.strip()] = reason
+    return listed
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    global current
+    current = item.nodeid
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if os.environ.get("RIDETHROUGH_UNLISTED"):
+        return
+    listed = exceptions()
+    for item in items:
+        reason = listed.get(item.nodeid) or listed.get(item.nodeid.partition("[")[0])
+        if reason is not None:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    terminalreporter.write_line(f"{len(opened)} tests opened ridethrough's transport")
