@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use ridethrough_expose::{AccessPolicy, Exposed, News, Settings};
+use ridethrough_expose::{AccessPolicy, Exposed, News, SessionNews, Settings};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::sync::Semaphore;
@@ -168,7 +168,12 @@ async fn accept(listener: TcpListener, exposed: Exposed) {
 }
 
 fn hear(voice: &Voice, news: &News, is_verbose: bool) {
-    let is_detail = matches!(news, News::Began { .. } | News::Ended { .. } | News::Rubbish { .. });
+    let is_detail = matches!(
+        news,
+        News::Session(
+            SessionNews::Began { .. } | SessionNews::Ended { .. } | SessionNews::Rubbish { .. }
+        )
+    );
     if is_verbose || !is_detail {
         voice.tell(&news.to_string());
     }

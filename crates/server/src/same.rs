@@ -1,6 +1,6 @@
 //! Whether two ids, or two progress tokens, mean one thing in different spellings.
 //!
-//! Payloads pass byte for byte, but a child may write what it was given in its own way: `"a/b"` comes back as
+//! Payloads pass byte for byte, but a backend may write what it was given in its own way: `"a/b"` comes back as
 //! `"a\/b"` from one JSON library, and 7 as `7.0` or `"7"` from some servers.
 
 use bytes::Bytes;

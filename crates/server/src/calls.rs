@@ -1,4 +1,4 @@
-//! The calls of a session that are under way, found by the ids and tokens that the child writes.
+//! The calls of a session that are under way, found by the ids and tokens that the backend writes.
 //!
 //! Work in proportion to what a client sent is done in [`NewCalls`], before any lock is taken.
 
@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use ridethrough_core::message::{Id, Json, Message};
 
-use crate::parts::Part;
+use crate::parts::ParsedMessage;
 use crate::same::Key;
 
 /// The calls that are under way, the oldest first.
@@ -43,10 +43,10 @@ pub(crate) enum NotTaken {
 
 impl NewCalls {
     /// Reads the calls among these messages.
-    pub(crate) fn read(parts: &[Part]) -> Result<Self, NotTaken> {
+    pub(crate) fn read(parts: &[ParsedMessage]) -> Result<Self, NotTaken> {
         let mut calls = Vec::new();
         let mut ids = HashSet::new();
-        for Part { message, .. } in parts {
+        for ParsedMessage { message, .. } in parts {
             let Message::Request { id, params, .. } = message else { continue };
             let meta = params.as_ref().and_then(|params| params.member("_meta"));
             let token = meta.and_then(|meta| meta.member("progressToken"));
@@ -86,12 +86,12 @@ impl Calls {
         Ok(())
     }
 
-    /// The call that the child means by this id.
+    /// The call that the backend means by this id.
     pub(crate) fn of_id(&self, id: &Json) -> Option<&Call> {
         key_of(id)?.meant(&self.all, |call| Some(&call.key))
     }
 
-    /// The call that the child means by this progress token.
+    /// The call that the backend means by this progress token.
     pub(crate) fn of_token(&self, token: &Json) -> Option<&Call> {
         key_of(token)?.meant(&self.all, |call| call.progress_token.as_ref())
     }

@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::{HeaderMap, Uri};
 
+use crate::backend::Principal;
 use crate::token::Token;
 
 /// The rules by which a request is let in.
@@ -18,7 +19,7 @@ use crate::token::Token;
 #[must_use]
 pub struct AccessPolicy {
     address: IpAddr,
-    token: Option<Token>,
+    tokens: Vec<(Principal, Token)>,
     addresses: Vec<IpAddr>,
     hosts: Vec<String>,
     origins: Vec<String>,
@@ -46,8 +47,17 @@ pub(crate) enum Closed {
 
 impl AccessPolicy {
     /// Creates a policy for this address: a request needs the token, if there is one.
-    pub const fn new(address: IpAddr, token: Option<Token>) -> Self {
-        Self { address, token, addresses: Vec::new(), hosts: Vec::new(), origins: Vec::new() }
+    ///
+    /// Who shows it is the principal `owner`; without a token, everybody is one principal.
+    pub fn new(address: IpAddr, token: Option<Token>) -> Self {
+        let tokens = token.map(|token| (Principal::new(OWNER), token)).into_iter().collect();
+        Self { address, tokens, addresses: Vec::new(), hosts: Vec::new(), origins: Vec::new() }
+    }
+
+    /// Lets in another principal, who shows a token of its own.
+    pub fn allow_principal(mut self, principal: Principal, token: Token) -> Self {
+        self.tokens.push((principal, token));
+        self
     }
 
     /// Allows another name or address of this machine, on any port.
@@ -110,19 +120,19 @@ impl AccessPolicy {
         }
     }
 
-    /// Checks the token of a request.
-    pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), Closed> {
-        let Some(token) = &self.token else { return Ok(()) };
+    /// Checks the token of a request. Returns whose it is.
+    pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<Principal, Closed> {
+        if self.tokens.is_empty() {
+            return Ok(Principal::new(ANYBODY));
+        }
         let shown = headers.get(AUTHORIZATION).ok_or(Closed::NoToken)?;
         let shown = shown.to_str().ok().and_then(|text| text.split_once(' '));
-        match shown {
-            Some((scheme, shown))
-                if scheme.eq_ignore_ascii_case("bearer") && token.is(shown.trim()) =>
-            {
-                Ok(())
-            }
-            _ => Err(Closed::WrongToken),
-        }
+        let Some((scheme, shown)) = shown else { return Err(Closed::WrongToken) };
+        let is_shown = |(_, token): &&(Principal, Token)| {
+            scheme.eq_ignore_ascii_case("bearer") && token.is(shown.trim())
+        };
+        let owner = self.tokens.iter().find(is_shown).map(|(principal, _)| principal.clone());
+        owner.ok_or(Closed::WrongToken)
     }
 
     fn knows_host(&self, host: &str) -> bool {
@@ -199,6 +209,11 @@ fn is_loopback(address: IpAddr) -> bool {
 fn is_loopback_name(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost")
 }
+
+/// Who shows the token that a person was given.
+const OWNER: &str = "owner";
+/// Everybody who is let in without a token.
+const ANYBODY: &str = "anybody";
 
 #[cfg(test)]
 mod tests {
@@ -333,19 +348,17 @@ mod tests {
         let access = AccessPolicy::new([127, 0, 0, 1].into(), Token::new("s3cret").ok());
         let showing = |value: &'static str| {
             let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(value))]);
-            access.check_token(&headers)
+            access.check_token(&headers).map(|_| ())
         };
 
-        assert_eq!(access.check_token(&HeaderMap::new()), Err(Closed::NoToken));
+        assert_eq!(access.check_token(&HeaderMap::new()).err(), Some(Closed::NoToken));
         assert_eq!(showing("Bearer s3cret"), Ok(()));
         assert_eq!(showing("bearer  s3cret"), Ok(()));
         for value in ["Bearer wrong", "Bearer ", "Bearer", "Basic s3cret", "s3cret"] {
             assert_eq!(showing(value), Err(Closed::WrongToken), "{value}");
         }
-        assert_eq!(
-            AccessPolicy::new([127, 0, 0, 1].into(), None).check_token(&HeaderMap::new()),
-            Ok(())
-        );
+        let open = AccessPolicy::new([127, 0, 0, 1].into(), None);
+        assert!(open.check_token(&HeaderMap::new()).is_ok());
     }
 
     fn access(address: &str) -> AccessPolicy {

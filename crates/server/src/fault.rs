@@ -5,36 +5,23 @@ use ridethrough_core::message::Id;
 use ridethrough_core::message::code;
 use serde_json::{Value, json};
 
-use crate::child::Obituary;
+use crate::backend::Ending;
 
 /// Why a session is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
     /// The session was ended on purpose.
     Closed(&'static str),
-    /// The child ended, or had to be ended.
-    Died {
-        /// What happened, in words.
-        what: String,
-        /// How the child ended; `None` if it has not ended yet.
-        obituary: Option<Obituary>,
-    },
+    /// Its conversation ended by itself.
+    Died(Ending),
 }
 
 impl Over {
-    pub(crate) fn died(name: &str, obituary: Obituary) -> Self {
-        let what = format!("`{name}` has ended, {}", obituary.status);
-        Self::Died { what, obituary: Some(obituary) }
-    }
-
-    /// Says what happened, with the child's last lines on stderr.
+    /// Says what happened.
     pub(crate) fn story(&self) -> String {
         match self {
             Self::Closed(why) => format!("the session was ended: {why}"),
-            Self::Died { what, obituary: Some(obituary) } if !obituary.last_words.is_empty() => {
-                format!("{what}; its last words: {}", obituary.last_words.join(" | "))
-            }
-            Self::Died { what, .. } => what.clone(),
+            Self::Died(ending) => ending.what.clone(),
         }
     }
 
@@ -46,13 +33,7 @@ impl Over {
         );
         let data = match self {
             Self::Closed(_) => json!({ "kind": "sessionEnded", "mayHaveRun": true }),
-            Self::Died { obituary, .. } => {
-                let Obituary { status, last_words } = obituary.clone().unwrap_or_default();
-                json!({
-                    "kind": "childDied", "mayHaveRun": true,
-                    "status": status, "lastWords": last_words,
-                })
-            }
+            Self::Died(ending) => ending.data.clone(),
         };
         error(Some(id), code::SERVER_ERROR, &message, Some(data))
     }
@@ -71,15 +52,17 @@ pub(crate) fn error(id: Option<&Id>, code: i64, message: &str, data: Option<Valu
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use ridethrough_core::message::{Incoming, Message};
 
     use super::*;
 
     #[test]
-    fn a_call_whose_child_died_has_the_whole_story_under_its_own_id() {
-        let last_words = vec!["one".to_owned(), "out of cheese".to_owned()];
-        let obituary = Obituary { status: "exit status: 7".to_owned(), last_words };
-        let over = Over::died("server", obituary);
+    fn a_call_whose_conversation_ended_has_the_whole_story_under_its_own_id() {
+        let data = json!({ "kind": "childDied", "mayHaveRun": true });
+        let what = "`server` has ended, exit status: 7".to_owned();
+        let over = Over::Died(Ending { what, data: data.clone(), retry_after: Duration::ZERO });
         let asked = Bytes::from_static(br#"{"id":1.0,"method":"m"}"#);
         let Ok(Incoming::One(Message::Request { id, .. })) = Incoming::parse(&asked) else {
             panic!("not a request");
@@ -93,12 +76,9 @@ mod tests {
             said["error"],
             json!({
                 "code": -32000,
-                "message": "`server` has ended, exit status: 7; its last words: one | out of cheese; \
+                "message": "`server` has ended, exit status: 7; \
                             there is no answer, the call was not repeated and may have run; begin a new session",
-                "data": {
-                    "kind": "childDied", "mayHaveRun": true,
-                    "status": "exit status: 7", "lastWords": ["one", "out of cheese"],
-                },
+                "data": data,
             })
         );
     }

@@ -7,12 +7,12 @@ use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::calls::{NewCalls, NotTaken};
-use crate::parts::{Part, Parts, Unreadable};
+use crate::parts::{ParsedMessage, Parts, Unreadable};
 
 /// The messages that a client posted.
 #[derive(Debug)]
 pub(crate) struct Posted {
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<ParsedMessage>,
     pub(crate) is_batch: bool,
     /// The calls among them.
     pub(crate) asked: NewCalls,

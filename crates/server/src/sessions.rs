@@ -6,57 +6,46 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
+use crate::backend::{Backend, Caller, Conversation, Principal, Unavailable};
 use crate::budget::MemoryBudget;
-use crate::child::Start;
 use crate::connections::Connections;
-use crate::fault::Over;
 use crate::life::{Ears, Life};
-use crate::news::News;
-use crate::pace::Pace;
+use crate::news::SessionNews;
 use crate::reserve::Reserve;
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::token::random_hex;
 
-/// The sessions of an exposed server.
+/// The sessions of a server.
 pub(crate) struct Sessions {
-    start: Box<dyn Start>,
+    backend: Arc<dyn Backend>,
     settings: Settings,
-    tell: Arc<dyn Fn(News) + Send + Sync>,
+    tell: Arc<dyn Fn(SessionNews) + Send + Sync>,
     table: Mutex<BTreeMap<String, Arc<Session>>>,
-    pace: Mutex<Pace>,
-    /// The memory for what children wrote and clients have not read yet.
+    /// The memory for what conversations said and clients have not read yet.
     store: Arc<MemoryBudget>,
     connections: Arc<Connections>,
-    /// One permit for each child that may run.
+    /// One permit for each conversation that may be open.
     places: Arc<Semaphore>,
     counter: AtomicU64,
     is_closing: AtomicBool,
 }
 
-/// Why no session can begin now, and when to try again.
-#[derive(Debug)]
-pub(crate) struct Unavailable {
-    pub(crate) what: String,
-    pub(crate) retry_after: Duration,
-}
-
 impl Sessions {
     pub(crate) fn new(
-        start: impl Start,
+        backend: Arc<dyn Backend>,
         settings: Settings,
-        tell: Arc<dyn Fn(News) + Send + Sync>,
+        tell: Arc<dyn Fn(SessionNews) + Send + Sync>,
         connections: Arc<Connections>,
     ) -> Self {
         Self {
-            start: Box::new(start),
+            backend,
             places: Arc::new(Semaphore::new(settings.sessions)),
             settings,
             tell,
             table: Mutex::default(),
-            pace: Mutex::default(),
             store: Arc::default(),
             connections,
             counter: AtomicU64::new(1),
@@ -64,31 +53,29 @@ impl Sessions {
         }
     }
 
-    /// Begins a session with a child of its own.
-    pub(crate) async fn begin(self: &Arc<Self>) -> Result<Arc<Session>, Unavailable> {
+    /// Begins a session with a conversation of its own.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        caller: &Caller,
+    ) -> Result<Arc<Session>, Unavailable> {
         if self.is_closing.load(Ordering::Relaxed) {
             return Err(unavailable("the server is being stopped".to_owned(), FULL));
         }
         let place = self.place().await?;
-        self.keep_pace().await?;
         let id = random_hex::<16>().map_err(|error| unavailable(error.to_string(), FULL))?;
-        let child = self.start.start().await.map_err(|error| {
-            let what = format!("`{}` could not be started: {error}", self.start.name());
-            (self.tell)(News::NotStarted { what: what.clone() });
-            self.tell_pause(self.died(Duration::ZERO));
-            unavailable(what, self.wait())
-        })?;
+        let Conversation { outbox, inbox, open } = self.backend.open(caller).await?;
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
-        let (session, inbox) = Session::new(id, number, self.store.share());
+        let principal = caller.principal.clone();
+        let session = Session::new(id, number, principal, self.store.share(), outbox);
         self.table().insert(session.id.clone(), session.clone());
-        (self.tell)(News::Began { session: session.number });
-        let (name, tell) = (self.start.name().to_owned(), self.tell.clone());
+        (self.tell)(SessionNews::Began { session: session.number });
+        let (name, tell) = (self.backend.name().to_owned(), self.tell.clone());
         let all = Arc::downgrade(self);
         let forget = Box::new(move || all.upgrade().is_some_and(|all| all.forget_something()));
         let room =
             Reserve { session: session.clone(), connections: self.connections.clone(), forget };
         let ears = Ears { session: session.clone(), name, tell, room };
-        let life = Life::new(ears, self.settings.idle, child, inbox);
+        let life = Life { ears, idle: self.settings.idle, inbox, open };
         tokio::spawn(self.clone().live(session.clone(), life, place));
         // `close` may have read the table just before this session was added.
         if self.is_closing.load(Ordering::Relaxed) {
@@ -97,22 +84,17 @@ impl Sessions {
         Ok(session)
     }
 
-    /// The session of this id; also one that is over, for a while.
-    pub(crate) fn find(&self, id: &str) -> Option<Arc<Session>> {
-        self.table().get(id).cloned()
+    /// The session of this id, if it belongs to this principal; also one that is over, for a while.
+    pub(crate) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<Session>> {
+        self.table().get(id).filter(|session| session.principal == *principal).cloned()
     }
 
-    /// The name of the exposed server that clients may see.
+    /// The name of what is behind the server, which clients may see.
     pub(crate) fn name(&self) -> &str {
-        self.start.name()
+        self.backend.name()
     }
 
-    /// How long the next start has to wait.
-    pub(crate) fn wait(&self) -> Duration {
-        self.pace().wait(Instant::now())
-    }
-
-    /// Ends all sessions, and waits until their children have ended.
+    /// Ends all sessions, and waits until their conversations have ended.
     pub(crate) async fn close(&self) {
         self.is_closing.store(true, Ordering::Relaxed);
         self.table().values().for_each(|session| session.end(CLOSING));
@@ -144,39 +126,14 @@ impl Sessions {
         (since.elapsed() >= UNUSED).then(|| longest.clone())
     }
 
-    /// Waits out a short pause; for a long one, the client is told when to come again.
-    async fn keep_pace(&self) -> Result<(), Unavailable> {
-        loop {
-            let wait = self.wait();
-            if wait.is_zero() {
-                return Ok(());
-            }
-            if wait > PATIENCE {
-                let what = format!("`{}` keeps dying soon after its start", self.start.name());
-                return Err(unavailable(what, wait));
-            }
-            sleep(wait).await;
-        }
-    }
-
     async fn live(
         self: Arc<Self>,
         session: Arc<Session>,
         mut life: Life,
         place: OwnedSemaphorePermit,
     ) {
-        let born = Instant::now();
         let over = life.listen().await;
-        // Set before clients hear of the end, and begin a new session.
-        let pause = match &over {
-            Over::Closed(_) => {
-                self.pace().did_well();
-                Duration::ZERO
-            }
-            Over::Died { .. } => self.died(born.elapsed()),
-        };
         life.is_over(over);
-        self.tell_pause(pause);
         life.bury().await;
         drop(place);
         sleep(GRAVE).await;
@@ -188,27 +145,9 @@ impl Sessions {
         self.table().values().any(|session| session.lock().streams.forget_something())
     }
 
-    /// Records a child that died, and returns how long the next start has to wait.
-    fn died(&self, lived: Duration) -> Duration {
-        let now = Instant::now();
-        let mut pace = self.pace();
-        pace.died(now, lived);
-        pace.wait(now)
-    }
-
-    fn tell_pause(&self, pause: Duration) {
-        if pause > PATIENCE {
-            (self.tell)(News::Paused { pause });
-        }
-    }
-
     fn table(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Session>>> {
         // No code panics in the middle of a change, so a poisoned lock is still valid.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn pace(&self) -> MutexGuard<'_, Pace> {
-        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -217,13 +156,11 @@ const fn unavailable(what: String, retry_after: Duration) -> Unavailable {
 }
 
 const CLOSING: &str = "the server is being stopped";
-/// The longest pause that `initialize` waits out: not every client knows how to come again.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// The `Retry-After` when there is no place.
 const FULL: Duration = Duration::from_secs(5);
 /// How long a session must have been unused before its place is given away.
 const UNUSED: Duration = Duration::from_secs(10);
-/// How long to wait for the end of such a session's child. A supervisor needs three seconds at most.
+/// How long to wait for the end of such a session's conversation.
 const FAREWELL: Duration = Duration::from_secs(5);
 /// How long the streams of a session that is over can be resumed.
 const GRAVE: Duration = Duration::from_secs(60);

@@ -14,13 +14,13 @@ use ridethrough_core::message::Id;
 use ridethrough_core::message::code;
 
 use crate::access::Closed;
+use crate::backend::Unavailable;
 use crate::calls::{LONGEST_ID, MOST_CALLS, NotTaken};
 use crate::fault::error;
 use crate::headers::{EVENTS, JSON};
 use crate::parts::{MOST_PARTS, Unreadable};
 use crate::posted::Refused;
 use crate::reader::{Piece, Reader};
-use crate::sessions::Unavailable;
 
 /// An HTTP answer.
 pub(crate) type Reply = Response<UnsyncBoxBody<Bytes, Infallible>>;

@@ -1,4 +1,4 @@
-//! The streams of one session, and which message of the child goes to which of them.
+//! The streams of one session, and which message of the backend goes to which of them.
 //!
 //! ```text
 //!                   ┌─ answers a call, or is its progress ─▶ that call's stream, which ends with the answer
@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 
 use crate::calls::{Call, Calls, NewCalls, NotTaken};
 use crate::log::{Entry, Log, Weight};
-use crate::parts::Part;
+use crate::parts::ParsedMessage;
 
 /// All streams of a session.
 pub(crate) struct Streams {
@@ -79,7 +79,7 @@ impl Streams {
         Ok(stream)
     }
 
-    /// The stream that a message of the child goes to; `None` if no client can use it.
+    /// The stream that a message of the backend goes to; `None` if no client can use it.
     pub(crate) fn target(&self, message: &Message) -> Option<u64> {
         match message {
             Message::Response { id, .. } => Some(self.calls.of_id(id.as_ref()?.json())?.stream),
@@ -95,8 +95,8 @@ impl Streams {
         }
     }
 
-    /// Puts a message of the child into its stream. Returns whether there was one.
-    pub(crate) fn push(&mut self, part: &Part) -> bool {
+    /// Puts a message of the backend into its stream. Returns whether there was one.
+    pub(crate) fn push(&mut self, part: &ParsedMessage) -> bool {
         let Some(target) = self.target(&part.message) else { return false };
         match &part.message {
             Message::Notification { .. } => {
@@ -120,7 +120,7 @@ impl Streams {
         }
     }
 
-    /// Answers the call of this id with `error`, because the child wrote something that is not an answer.
+    /// Answers the call of this id with `error`, because the backend wrote something that is not an answer.
     pub(crate) fn fail(&mut self, id: &Json, error: impl Fn(&Id) -> Bytes) {
         if let Some(id) = self.calls.of_id(id).map(|call| call.id.clone()) {
             let text = error(&id);

@@ -1,10 +1,10 @@
-//! Makes room for what a child writes, when its session holds as much as it may.
+//! Makes room for what a backend writes, when its session holds as much as it may.
 //!
 //! ```text
 //!   full ──▶ forget what ended and nobody reads ──▶ wait for who reads ──10 s──▶ close who does not
 //!                                                        └── nobody is read to ──▶ no room
 //! ```
-//! Only the session's own child waits meanwhile.
+//! Only the session's own backend waits meanwhile.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::budget::{Full, Reservation};
 use crate::connections::Connections;
 use crate::session::Session;
 
-/// Makes room for what the child of one session writes.
+/// Makes room for what the backend of one session writes.
 pub(crate) struct Reserve {
     pub(crate) session: Arc<Session>,
     pub(crate) connections: Arc<Connections>,
@@ -74,7 +74,7 @@ impl Reserve {
     }
 }
 
-/// How long a child waits for a client that does not read.
+/// How long a backend waits for a client that does not read.
 pub(crate) const LONGEST_LAG: Duration = Duration::from_secs(10);
 /// The time between handing an event to a connection and the begin of its write.
 const HANDING_OVER: Duration = Duration::from_secs(1);

@@ -30,7 +30,7 @@ pub(crate) enum Weight {
     Answer,
     /// No one waits for it.
     Notification,
-    /// The child waits for the client's answer to it.
+    /// The backend waits for the client's answer to it.
     Question,
 }
 

@@ -1,7 +1,7 @@
 //! `initialize`: the request that begins a session.
 //!
-//! The head of its answer carries the session id, so it waits for the child's answer for a while: a child
-//! that dies first has begun no session. If the child takes longer, because it is downloaded first for
+//! The head of its answer carries the session id, so it waits for the backend's answer for a while: a backend
+//! that dies first has begun no session. If the backend takes longer, because it is downloaded first for
 //! example, the client gets a stream as for every other call.
 
 use std::sync::Arc;
@@ -12,14 +12,15 @@ use ridethrough_core::message::code;
 use ridethrough_core::message::{Answer, Id, Incoming, Message};
 use tokio::time::{Instant, timeout_at};
 
+use crate::backend::{Caller, Unavailable};
 use crate::fault::{Over, error};
 use crate::headers::SESSION;
-use crate::parts::Part;
+use crate::parts::ParsedMessage;
 use crate::posted::Posted;
 use crate::reader::{Piece, Reader};
 use crate::reply::{self, Reply, with};
 use crate::session::Session;
-use crate::sessions::{Sessions, Unavailable};
+use crate::sessions::Sessions;
 use crate::streams::Carries;
 
 /// Whether this message begins a session.
@@ -28,12 +29,18 @@ pub(crate) fn is_greeting(message: &Message) -> bool {
 }
 
 /// Begins a session with this request.
-pub(crate) async fn begin(sessions: &Arc<Sessions>, posted: Posted, carries: Carries) -> Reply {
-    let [Part { message: Message::Request { id, params, .. }, .. }] = &*posted.parts else {
+pub(crate) async fn begin(
+    sessions: &Arc<Sessions>,
+    caller: &Caller,
+    posted: Posted,
+    carries: Carries,
+) -> Reply {
+    let [ParsedMessage { message: Message::Request { id, params, .. }, .. }] = &*posted.parts
+    else {
         return reply::wrong("`initialize` must come alone");
     };
     let id = &id.clone();
-    let session = match sessions.begin().await {
+    let session = match sessions.begin(caller).await {
         Ok(session) => session,
         Err(unavailable) => return reply::unavailable(Some(id), &unavailable),
     };
@@ -42,11 +49,11 @@ pub(crate) async fn begin(sessions: &Arc<Sessions>, posted: Posted, carries: Car
     let asked = params.as_ref().and_then(|it| it.member("protocolVersion")?.read::<String>());
     session.lock().version = asked;
     let Ok(reader) = session.ask(posted, carries).await else {
-        return gone(sessions, &session, id);
+        return gone(&session, id);
     };
     let greeted = Greeted::by(reader, carries).await;
     if let Some(over) = session.lock().over.clone() {
-        return not_begun(sessions, &over, id);
+        return not_begun(&over, id);
     }
     match (greeted.answer(), carries) {
         (Some(Answer::Error(_)), _) => greeted.into_reply(carries),
@@ -131,18 +138,21 @@ impl Drop for Unclaimed {
     }
 }
 
-/// The answer for a child that takes no message, because it is dying.
-fn gone(sessions: &Sessions, session: &Session, id: &Id) -> Reply {
+/// The answer for a conversation that takes no message, because it is ending.
+fn gone(session: &Session, id: &Id) -> Reply {
     let over = session.lock().over.clone();
-    not_begun(sessions, &over.unwrap_or(Over::Closed("it never began")), id)
+    not_begun(&over.unwrap_or(Over::Closed("it never began")), id)
 }
 
-fn not_begun(sessions: &Sessions, over: &Over, id: &Id) -> Reply {
-    let why = Unavailable { what: over.story(), retry_after: sessions.wait() };
-    reply::unavailable(Some(id), &why)
+fn not_begun(over: &Over, id: &Id) -> Reply {
+    let retry_after = match over {
+        Over::Closed(_) => Duration::ZERO,
+        Over::Died(ending) => ending.retry_after,
+    };
+    reply::unavailable(Some(id), &Unavailable { what: over.story(), retry_after })
 }
 
-/// How long the head of the answer waits for the child.
+/// How long the head of the answer waits for the backend.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How long the answer is waited for where the head and the answer can only come together.
 const LONGEST: Duration = Duration::from_secs(120);

@@ -1,4 +1,4 @@
-//! How much of what children said may be in memory: a share for each session, and a bound for all.
+//! How much of what backends said may be in memory: a share for each session, and a bound for all.
 //!
 //! Everything in memory counts, whether a stream holds it or a connection that has not written it yet. This
 //! module knows no time.

@@ -4,23 +4,43 @@ use bytes::Bytes;
 use ridethrough_core::message::{Elements, Incoming, Json, Message};
 
 /// A message and its bytes, which contain no line end.
-#[derive(Debug)]
-pub(crate) struct Part {
-    pub(crate) message: Message,
-    pub(crate) text: Bytes,
+#[derive(Clone, Debug)]
+pub struct ParsedMessage {
+    /// What was read of it.
+    pub message: Message,
+    /// The bytes that it came in.
+    pub text: Bytes,
+}
+
+impl ParsedMessage {
+    /// Reads one message by itself.
+    pub fn read(json: &Json) -> Result<Self, Unreadable> {
+        match Incoming::parse(json.as_bytes()) {
+            Ok(Incoming::One(message)) => Ok(Self { message, text: on_one_line(json.as_bytes()) }),
+            Ok(Incoming::Batch(_)) | Err(_) => Err(Unreadable::NotJsonRpc),
+        }
+    }
+
+    /// Reads a part of something larger. It is copied, so that keeping it does not keep the whole.
+    pub fn read_alone(element: &Json) -> Result<Self, Unreadable> {
+        let alone = Json::new(element.as_str().to_owned());
+        Self::read(&alone.map_err(|_| Unreadable::NotJson)?)
+    }
 }
 
 /// The messages of one body.
 #[derive(Debug)]
 pub(crate) enum Parts {
-    Batch(Vec<Part>),
-    One(Part),
+    Batch(Vec<ParsedMessage>),
+    One(ParsedMessage),
 }
 
 /// Why bytes cannot be read as messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unreadable {
+pub enum Unreadable {
+    /// It is not JSON.
     NotJson,
+    /// It is JSON, but no message.
     NotJsonRpc,
     /// The batch has more messages than the limit.
     TooMany,
@@ -31,37 +51,23 @@ impl Parts {
     pub(crate) fn read(text: &Bytes) -> Result<Self, Unreadable> {
         let Some(elements) = Elements::of(text) else {
             let json = Json::new(text.clone()).map_err(|_| Unreadable::NotJson)?;
-            return part(&json).map(Self::One);
+            return ParsedMessage::read(&json).map(Self::One);
         };
         // Checked before the first one is copied.
         if elements.clone().take(MOST_PARTS + 1).count() > MOST_PARTS {
             return Err(Unreadable::TooMany);
         }
         let parts: Vec<_> = elements
-            .map(|element| part_alone(&element.map_err(|_| Unreadable::NotJson)?))
+            .map(|element| ParsedMessage::read_alone(&element.map_err(|_| Unreadable::NotJson)?))
             .collect::<Result<_, _>>()?;
         if parts.is_empty() { Err(Unreadable::NotJsonRpc) } else { Ok(Self::Batch(parts)) }
     }
 
-    pub(crate) fn into_vec(self) -> Vec<Part> {
+    pub(crate) fn into_vec(self) -> Vec<ParsedMessage> {
         match self {
             Self::Batch(parts) => parts,
             Self::One(part) => vec![part],
         }
-    }
-}
-
-/// A part of something larger, copied, so that keeping it does not keep the whole.
-pub(crate) fn part_alone(element: &Json) -> Result<Part, Unreadable> {
-    let alone = Json::new(element.as_str().to_owned());
-    part(&alone.map_err(|_| Unreadable::NotJson)?)
-}
-
-/// A message by itself.
-pub(crate) fn part(json: &Json) -> Result<Part, Unreadable> {
-    match Incoming::parse(json.as_bytes()) {
-        Ok(Incoming::One(message)) => Ok(Part { message, text: on_one_line(json.as_bytes()) }),
-        Ok(Incoming::Batch(_)) | Err(_) => Err(Unreadable::NotJsonRpc),
     }
 }
 

@@ -1,18 +1,18 @@
-//! One session: the state that its client's requests and its child share. The task in `life` runs it.
+//! One session: the state that its client's requests and its conversation share. The task in `life` runs it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
 use ridethrough_core::message::notification;
 use ridethrough_core::message::{Answer, Message};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout};
 
+use crate::backend::{Letter, Principal};
 use crate::budget::SessionBudget;
 use crate::calls::NotTaken;
 use crate::fault::Over;
-use crate::parts::Part;
+use crate::parts::ParsedMessage;
 use crate::posted::Posted;
 use crate::reader::Reader;
 use crate::streams::{Carries, GREETING, Streams};
@@ -21,11 +21,13 @@ use crate::streams::{Carries, GREETING, Streams};
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) number: u64,
+    /// To whom it belongs.
+    pub(crate) principal: Principal,
     /// The memory that may be used for it.
     pub(crate) share: SessionBudget,
     state: Mutex<SessionState>,
-    /// Lines for the child.
-    letters: mpsc::Sender<Bytes>,
+    /// Messages for the conversation.
+    outbox: mpsc::Sender<Letter>,
     /// Wakes the task that waits for a reader, when one has taken something.
     pub(crate) room: Notify,
     /// The reason why the session is asked to end.
@@ -43,24 +45,24 @@ pub(crate) struct SessionState {
     last_use: Instant,
 }
 
-/// Why a message did not reach the child.
+/// Why a message did not reach the backend.
 #[derive(Debug)]
 pub(crate) enum Undelivered {
     NotTaken(NotTaken),
     Over,
-    /// The child reads nothing, and the time to wait for it is over.
+    /// The backend reads nothing, and the time to wait for it is over.
     TooLate,
 }
 
 impl Session {
-    /// Creates a session, and the channel with the messages for its child.
+    /// Creates a session whose messages go to `outbox`.
     pub(crate) fn new(
         id: String,
         number: u64,
+        principal: Principal,
         share: SessionBudget,
-    ) -> (Arc<Self>, mpsc::Receiver<Bytes>) {
-        // The senders that wait are the queue, which the number of connections bounds.
-        let (letters, inbox) = mpsc::channel(1);
+        outbox: mpsc::Sender<Letter>,
+    ) -> Arc<Self> {
         let state = SessionState {
             streams: Streams::new(),
             version: None,
@@ -71,13 +73,14 @@ impl Session {
         let session = Self {
             id,
             number,
+            principal,
             share,
             state: Mutex::new(state),
-            letters,
+            outbox,
             room: Notify::new(),
             asked_to_end: watch::channel(None).0,
         };
-        (Arc::new(session), inbox)
+        Arc::new(session)
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, SessionState> {
@@ -128,22 +131,22 @@ impl Session {
         };
         let reader = self.attach(stream, None).ok_or(Undelivered::Over)?;
         self.note(&parts);
-        place.send(letter(&parts));
+        place.send(parts);
         Ok(reader)
     }
 
-    /// Sends messages that have no answer: notifications, and answers to the child's questions.
+    /// Sends messages that have no answer: notifications, and answers to the backend's questions.
     pub(crate) async fn tell(&self, posted: Posted) -> Result<(), Undelivered> {
         let place = self.place(&posted).await?;
         self.note(&posted.parts);
-        place.send(letter(&posted.parts));
+        place.send(posted.parts);
         Ok(())
     }
 
-    /// Waits until the child reads another message. A large message waits for a limited time only, because it
+    /// Waits until the backend reads another message. A large message waits for a limited time only, because it
     /// takes room that others may need.
-    async fn place(&self, posted: &Posted) -> Result<mpsc::Permit<'_, Bytes>, Undelivered> {
-        let place = self.letters.reserve();
+    async fn place(&self, posted: &Posted) -> Result<mpsc::Permit<'_, Letter>, Undelivered> {
+        let place = self.outbox.reserve();
         let place = if posted.is_large() {
             timeout(LONGEST_WAIT, place).await.map_err(|_| Undelivered::TooLate)?
         } else {
@@ -183,9 +186,9 @@ impl Session {
         LEGACY.contains(&version) || self.lock().version.as_deref() == Some(version)
     }
 
-    /// Records messages of the client that are on their way to the child.
-    fn note(&self, parts: &[Part]) {
-        for Part { message, .. } in parts {
+    /// Records messages of the client that are on their way to the backend.
+    fn note(&self, parts: &[ParsedMessage]) {
+        for ParsedMessage { message, .. } in parts {
             if let Message::Notification { method, params: Some(params) } = message
                 && &**method == notification::CANCELLED
                 && let Some(id) = params.member("requestId")
@@ -197,8 +200,8 @@ impl Session {
 }
 
 impl SessionState {
-    /// Puts a message of the child into the stream it belongs to.
-    pub(crate) fn hear(&mut self, part: &Part) {
+    /// Puts a message of the backend into the stream it belongs to.
+    pub(crate) fn hear(&mut self, part: &ParsedMessage) {
         if let Message::Response { answer, .. } = &part.message
             && let Some(stream) = self.streams.target(&part.message)
         {
@@ -212,16 +215,6 @@ impl SessionState {
     }
 }
 
-/// All messages in one buffer, each on a line, so that they are sent together or not at all.
-fn letter(parts: &[Part]) -> Bytes {
-    let mut letter = BytesMut::with_capacity(parts.iter().map(|part| part.text.len() + 1).sum());
-    for part in parts {
-        letter.extend_from_slice(&part.text);
-        letter.extend_from_slice(b"\n");
-    }
-    letter.freeze()
-}
-
 /// A use of the session: a request that is being answered, or an open stream.
 pub(crate) struct Visit(pub(crate) Arc<Session>);
 
@@ -233,7 +226,7 @@ impl Drop for Visit {
     }
 }
 
-/// How long a large message waits for a child that reads nothing.
+/// How long a large message waits for a backend that reads nothing.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// How long a call may run without its client.
 const LONGEST_CALL: Duration = Duration::from_secs(24 * 60 * 60);

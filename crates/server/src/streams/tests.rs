@@ -234,11 +234,15 @@ fn open(streams: &mut Streams, id: usize) -> u64 {
     open_all(streams, &[request(id)], Carries::Everything).unwrap()
 }
 
-fn open_all(streams: &mut Streams, parts: &[Part], carries: Carries) -> Result<u64, NotTaken> {
+fn open_all(
+    streams: &mut Streams,
+    parts: &[ParsedMessage],
+    carries: Carries,
+) -> Result<u64, NotTaken> {
     streams.open(NewCalls::read(parts)?, carries)
 }
 
-fn request(id: usize) -> Part {
+fn request(id: usize) -> ParsedMessage {
     let text =
         format!(r#"{{"id":{id},"method":"m","params":{{"_meta":{{"progressToken":"t{id}"}}}}}}"#);
     let Ok(Parts::One(part)) = Parts::read(&Bytes::from(text)) else { panic!("not a message") };

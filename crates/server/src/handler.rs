@@ -1,7 +1,7 @@
 //! Answers HTTP requests: checks access, finds the session, and passes messages on.
 //!
 //! ```text
-//!   POST initialize ──▶ a new session and its child; the answer carries the session's id
+//!   POST initialize ──▶ a new session and its backend; the answer carries the session's id
 //!   POST request ─────▶ an event stream that ends with the answer, or the answer alone
 //!   POST the rest ────▶ 202
 //!   GET ──────────────▶ the standing stream, or with `Last-Event-ID` any stream behind that event
@@ -22,12 +22,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::access::AccessPolicy;
+use crate::backend::Caller;
 use crate::connections::{Connection, Connections};
 use crate::cors;
 use crate::fault::{Over, error};
 use crate::greeting;
 use crate::headers::Headers;
-use crate::parts::Part;
+use crate::parts::ParsedMessage;
 use crate::posted::{self, Posted};
 use crate::reader::{Reader, place_of};
 use crate::reply::{self, Reply, empty};
@@ -76,9 +77,10 @@ impl RequestHandler {
         if request.method() == Method::OPTIONS && request.headers().contains_key(ORIGIN) {
             return cors::preflight(request.headers());
         }
-        if let Err(closed) = self.access.check_token(request.headers()) {
-            return reply::closed(closed);
-        }
+        let caller = match self.access.check_token(request.headers()) {
+            Ok(principal) => Caller::new(principal),
+            Err(closed) => return reply::closed(closed),
+        };
         if self.connections.authenticate(connection).is_err() {
             return reply::no_place("all connections are in use");
         }
@@ -86,15 +88,15 @@ impl RequestHandler {
             return reply::nothing_here();
         }
         match *request.method() {
-            Method::DELETE => self.delete(&Headers(request.headers())),
-            Method::GET => self.listen(&Headers(request.headers()), connection),
-            Method::POST => self.post(request, connection).await,
+            Method::DELETE => self.delete(&Headers(request.headers()), &caller),
+            Method::GET => self.listen(&Headers(request.headers()), &caller, connection),
+            Method::POST => self.post(request, &caller, connection).await,
             _ => reply::not_that_way(),
         }
     }
 
-    fn delete(&self, headers: &Headers<'_>) -> Reply {
-        match self.live_session(headers) {
+    fn delete(&self, headers: &Headers<'_>, caller: &Caller) -> Reply {
+        match self.live_session(headers, caller) {
             Ok(session) => {
                 session.end("its client ended it");
                 empty(StatusCode::NO_CONTENT)
@@ -103,11 +105,11 @@ impl RequestHandler {
         }
     }
 
-    fn listen(&self, headers: &Headers<'_>, connection: &Connection) -> Reply {
+    fn listen(&self, headers: &Headers<'_>, caller: &Caller, connection: &Connection) -> Reply {
         if !headers.takes_events() {
             return not_acceptable("GET is answered with `text/event-stream`");
         }
-        let session = match self.session(headers) {
+        let session = match self.session(headers, caller) {
             Ok(session) => session,
             Err(refusal) => return *refusal,
         };
@@ -127,7 +129,12 @@ impl RequestHandler {
         }
     }
 
-    async fn post(&self, request: Request<Incoming>, connection: &Connection) -> Reply {
+    async fn post(
+        &self,
+        request: Request<Incoming>,
+        caller: &Caller,
+        connection: &Connection,
+    ) -> Reply {
         let (head, body) = request.into_parts();
         let headers = Headers(&head.headers);
         let Some(carries) = headers.takes() else {
@@ -147,9 +154,9 @@ impl RequestHandler {
             && !posted.is_batch
             && greeting::is_greeting(&part.message)
         {
-            return self.greet(&headers, posted, carries).await;
+            return self.greet(&headers, caller, posted, carries).await;
         }
-        let session = match self.live_session(&headers) {
+        let session = match self.live_session(&headers, caller) {
             Ok(session) => session,
             Err(refusal) => return *refusal,
         };
@@ -158,14 +165,20 @@ impl RequestHandler {
     }
 
     /// Begins a new session.
-    async fn greet(&self, headers: &Headers<'_>, posted: Posted, carries: Carries) -> Reply {
+    async fn greet(
+        &self,
+        headers: &Headers<'_>,
+        caller: &Caller,
+        posted: Posted,
+        carries: Carries,
+    ) -> Reply {
         if headers.session().is_some() {
-            return match self.live_session(headers) {
+            return match self.live_session(headers, caller) {
                 Ok(_) => reply::wrong("this session has begun; another begins without its id"),
                 Err(refusal) => *refusal,
             };
         }
-        greeting::begin(&self.sessions, posted, carries).await
+        greeting::begin(&self.sessions, caller, posted, carries).await
     }
 
     /// Reads a body to its end.
@@ -208,12 +221,13 @@ impl RequestHandler {
     }
 
     /// The session that a request names, also one that is over.
-    fn session(&self, headers: &Headers<'_>) -> Result<Arc<Session>, ErrorReply> {
+    fn session(&self, headers: &Headers<'_>, caller: &Caller) -> Result<Arc<Session>, ErrorReply> {
         if headers.names_two_sessions() {
             return Err(Box::new(reply::wrong("a request is for one session")));
         }
         let id = headers.session().ok_or_else(|| Box::new(reply::which_session()))?;
-        let session = self.sessions.find(id).ok_or_else(|| Box::new(reply::no_session(None)))?;
+        let session = self.sessions.find(id, &caller.principal);
+        let session = session.ok_or_else(|| Box::new(reply::no_session(None)))?;
         match headers.version() {
             Some(version) if !session.speaks(version) => {
                 let message = "this revision is not spoken here, see `MCP-Protocol-Version`";
@@ -223,8 +237,12 @@ impl RequestHandler {
         }
     }
 
-    fn live_session(&self, headers: &Headers<'_>) -> Result<Arc<Session>, ErrorReply> {
-        let session = self.session(headers)?;
+    fn live_session(
+        &self,
+        headers: &Headers<'_>,
+        caller: &Caller,
+    ) -> Result<Arc<Session>, ErrorReply> {
+        let session = self.session(headers, caller)?;
         match story(&session) {
             Some(why) => Err(Box::new(reply::no_session(Some(&why)))),
             None => Ok(session),
@@ -240,14 +258,14 @@ type BodyRoom = Option<OwnedSemaphorePermit>;
 
 type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Passes messages on to the child.
+/// Passes messages on to the backend.
 async fn pass(session: &Arc<Session>, posted: Posted, carries: Carries) -> Reply {
     let is_batch = posted.is_batch;
     if is_batch && session.lock().version.as_deref().is_some_and(|it| it > LAST_BATCHES) {
         return reply::wrong("batches ended with 2025-03-26; send one message at a time");
     }
     let _visit = session.visit();
-    let is_greeted = |part: &Part| greeting::is_greeting(&part.message);
+    let is_greeted = |part: &ParsedMessage| greeting::is_greeting(&part.message);
     if posted.parts.iter().any(is_greeted) {
         return reply::wrong("`initialize` must come alone");
     }
@@ -258,7 +276,7 @@ async fn pass(session: &Arc<Session>, posted: Posted, carries: Carries) -> Reply
         };
     }
     let asked = match &*posted.parts {
-        [Part { message: Message::Request { id, .. }, .. }] => Some(id.clone()),
+        [ParsedMessage { message: Message::Request { id, .. }, .. }] => Some(id.clone()),
         _ => None,
     };
     match (session.ask(posted, carries).await, carries) {
@@ -301,7 +319,7 @@ fn not_acceptable(message: &str) -> Reply {
 const PATH: &str = "/mcp";
 const MOST_BODY: usize = 16 << 20;
 const TOO_LARGE: &str = "a message may have 16 MiB";
-/// The bound on all large bodies together, until their children have them; a further one waits.
+/// The bound on all large bodies together, until their backends have them; a further one waits.
 const MOST_BODIES: usize = 128 << 20;
 const SMALL_BODY: usize = 64 * 1024;
 const BODY_TIME: Duration = Duration::from_secs(60);

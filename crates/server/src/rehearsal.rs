@@ -1,21 +1,21 @@
-//! Handles a body without a client and without a child, for tests.
+//! Handles a body without a client and without a backend, for tests.
 
 use bytes::Bytes;
 use ridethrough_core::message::Message;
 
 use crate::calls::NewCalls;
-use crate::parts::{Part, Parts};
+use crate::parts::{ParsedMessage, Parts};
 use crate::streams::{Carries, Next, Streams};
 
 /// The result of handling a body that a client posts. It is for checks outside of this crate, and not part of
 /// the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rehearsal {
-    /// The lines that the child gets.
+    /// The lines that the backend gets.
     pub lines: Vec<Bytes>,
     /// How many of them are calls.
     pub calls: usize,
-    /// What the client gets if the child answers each call, the last one first.
+    /// What the client gets if the backend answers each call, the last one first.
     pub answers: Vec<Bytes>,
     /// Whether the client's stream has ended by then.
     pub is_over: bool,
@@ -28,7 +28,7 @@ pub fn rehearse(body: &Bytes) -> Result<Rehearsal, String> {
     let calls = asked.len();
     let mut streams = Streams::new();
     let opened = streams.open(asked, Carries::Everything).map_err(|why| format!("{why:?}"))?;
-    for Part { message, .. } in parts.iter().rev() {
+    for ParsedMessage { message, .. } in parts.iter().rev() {
         let Message::Request { id, .. } = message else { continue };
         let answer = format!(r#"{{"id":{},"result":0}}"#, id.json().as_str());
         if let Ok(Parts::One(answer)) = Parts::read(&answer.into()) {
