@@ -231,7 +231,7 @@ impl Talk {
 
 fn said(json: &Json, message: Result<ParsedMessage, Unreadable>) -> Said {
     match message {
-        Ok(message) => Said::Message(message),
+        Ok(message) => Said::Message { message, call: None },
         Err(_) if json.member("method").is_none() => Said::Unreadable { id: json.member("id") },
         Err(_) => Said::Unreadable { id: None },
     }

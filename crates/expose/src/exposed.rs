@@ -1,8 +1,9 @@
 //! The public type of this crate: a local server that is reached by HTTP.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use ridethrough_server::{AccessPolicy, Server, Settings};
+use ridethrough_server::{AccessPolicy, Server, Settings, Tls};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::backend::Children;
@@ -36,6 +37,21 @@ impl Exposed {
     /// another.
     pub async fn serve(&self, connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
         self.server.serve(connection).await;
+    }
+
+    /// Answers all requests on one connection as [`serve`](Self::serve) does, in TLS.
+    pub async fn serve_tls(
+        &self,
+        connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        tls: &Tls,
+    ) {
+        self.server.serve_tls(connection, tls).await;
+    }
+
+    /// Lets calls finish, for as long as this at most, while no session begins and standing streams end.
+    /// Returns whether all have finished.
+    pub async fn drain(&self, longest: Duration) -> bool {
+        self.server.drain(longest).await
     }
 
     /// Closes the connection that was silent for longest among those that have not shown the token, for when

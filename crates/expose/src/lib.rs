@@ -25,4 +25,4 @@ pub use child::{Child, Obituary, Start};
 pub use exposed::Exposed;
 pub use news::News;
 pub use ridethrough_server::{AccessPolicy, NotAHost, NotAToken, NotAnOrigin, Settings, Token};
-pub use ridethrough_server::{BoxFuture, SessionNews};
+pub use ridethrough_server::{BoxFuture, SessionNews, Tls, TlsError};

@@ -65,7 +65,13 @@ pub enum Said {
     /// The conversation is over. Nothing but the end of the stream follows.
     Ended(Ending),
     /// A message.
-    Message(ParsedMessage),
+    Message {
+        /// The message.
+        message: ParsedMessage,
+        /// The id of the call that a question or a notification belongs to, where that is known. Without it, a
+        /// question goes to the newest call that can take it.
+        call: Option<Json>,
+    },
     /// Something that is not a message.
     Unreadable {
         /// The call that it would be the answer to: no other answer will come.

@@ -27,7 +27,7 @@ pub(crate) struct Call {
 }
 
 /// The calls of one POST, not added yet.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct NewCalls(Vec<Call>);
 
 /// Why calls are refused.

@@ -9,7 +9,7 @@
 //! Closing a connection that has not shown the token loses nothing, because it has no request that will be
 //! answered. An authenticated connection is closed for room only between two requests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -46,8 +46,8 @@ struct ConnectionsState {
     last_sign: Instant,
     /// Set while the client does not read what is written.
     stall: Option<Stall>,
-    /// The session that the connection was last used for.
-    session: Option<u64>,
+    /// The sessions that the connection is used for: in HTTP/2 it may be several at once.
+    sessions: BTreeSet<u64>,
     is_closing: bool,
 }
 
@@ -116,6 +116,11 @@ impl Connections {
         is_any
     }
 
+    /// Whether no connection is open.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.table().open.is_empty()
+    }
+
     /// Whether something is being written to a connection: to any, or to one of a session.
     pub(crate) fn is_writing(&self, session: Option<u64>) -> bool {
         self.table().of(session).any(|it| it.is_stalled_for(Duration::ZERO))
@@ -135,7 +140,9 @@ impl Table {
     }
 
     fn of(&self, session: Option<u64>) -> impl Iterator<Item = &Arc<Connection>> {
-        let is_of = move |it: &&Arc<Connection>| session.is_none() || it.state().session == session;
+        let is_of = move |it: &&Arc<Connection>| {
+            session.is_none_or(|session| it.state().sessions.contains(&session))
+        };
         self.open.values().filter(is_of)
     }
 
@@ -159,7 +166,7 @@ impl Connection {
             requests: 0,
             last_sign: Instant::now(),
             stall: None,
-            session: None,
+            sessions: BTreeSet::new(),
             is_closing: false,
         };
         Self { number, state: Mutex::new(state), changed: Notify::new() }
@@ -168,6 +175,9 @@ impl Connection {
     /// Marks a request as being answered until the guard is dropped.
     pub(crate) fn answer(self: &Arc<Self>) -> Answering {
         let mut state = self.state();
+        if state.requests == 0 {
+            state.sessions.clear();
+        }
         state.requests += 1;
         state.last_sign = Instant::now();
         drop(state);
@@ -176,7 +186,11 @@ impl Connection {
 
     /// Records the session that the connection is used for.
     pub(crate) fn serves(&self, session: u64) {
-        self.state().session = Some(session);
+        let mut state = self.state();
+        state.sessions.insert(session);
+        if state.sessions.len() > MOST_SESSIONS {
+            state.sessions.pop_first();
+        }
     }
 
     /// Records that the client took this many bytes.
@@ -238,8 +252,11 @@ impl ConnectionsState {
         if self.is_closing {
             return Some(self.last_sign);
         }
-        let is_silent = self.standing == Standing::Unauthenticated && self.requests == 0;
-        let silent = is_silent.then(|| self.last_sign + HEAD_TIME);
+        let rest = match self.standing {
+            Standing::Authenticated => REST,
+            Standing::Unauthenticated => HEAD_TIME,
+        };
+        let silent = (self.requests == 0).then(|| self.last_sign + rest);
         let stalled = self.stall.map(|stall| stall.since + LONGEST_STALL);
         silent.into_iter().chain(stalled).min()
     }
@@ -278,8 +295,12 @@ pub(crate) const MOST_UNAUTHENTICATED: usize = 128;
 pub(crate) const MOST_AUTHENTICATED: usize = 384;
 /// How long a connection that has not shown the token may take for the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+/// How long an authenticated connection may have no request.
+const REST: Duration = Duration::from_secs(60);
 /// How long an answer may stay unread.
 const LONGEST_STALL: Duration = Duration::from_secs(60);
+/// Of a client with more sessions on one connection, the newest are remembered.
+const MOST_SESSIONS: usize = 1024;
 /// A client that takes this much in that time is slow, but not stalled.
 const PACE: usize = 64 * 1024;
 

@@ -19,7 +19,7 @@ use crate::parts::ParsedMessage;
 use crate::posted::Posted;
 use crate::reader::{Piece, Reader};
 use crate::reply::{self, Reply, with};
-use crate::session::Session;
+use crate::session::{Session, Unclaimed};
 use crate::sessions::Sessions;
 use crate::streams::Carries;
 
@@ -44,7 +44,7 @@ pub(crate) async fn begin(
         Ok(session) => session,
         Err(unavailable) => return reply::unavailable(Some(id), &unavailable),
     };
-    let unclaimed = Unclaimed(Some(session.clone()));
+    let unclaimed = Unclaimed::new(session.clone());
     // Until a revision is agreed on, the one that the client asks for is assumed.
     let asked = params.as_ref().and_then(|it| it.member("protocolVersion")?.read::<String>());
     session.lock().version = asked;
@@ -104,36 +104,18 @@ impl Greeted {
                 Ok(Incoming::One(Message::Response { answer, .. })) => Some(answer),
                 _ => None,
             },
-            Piece::Nothing | Piece::Priming => None,
+            Piece::Farewell | Piece::Nothing | Piece::Priming => None,
         })
     }
 
     fn into_reply(self, carries: Carries) -> Reply {
         let answer = self.pieces.iter().find_map(|piece| match piece {
             Piece::Event(entry) => Some(entry.text.clone()),
-            Piece::Nothing | Piece::Priming => None,
+            Piece::Farewell | Piece::Nothing | Piece::Priming => None,
         });
         match (carries, answer) {
             (Carries::Answers, Some(answer)) => reply::json(StatusCode::OK, answer),
             _ => reply::events(self.pieces, self.reader),
-        }
-    }
-}
-
-/// A session whose client does not know its id yet. If the client leaves now, the session is ended, because
-/// no client can use it.
-struct Unclaimed(Option<Arc<Session>>);
-
-impl Unclaimed {
-    fn claim(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Unclaimed {
-    fn drop(&mut self) {
-        if let Some(session) = &self.0 {
-            session.end("it never began");
         }
     }
 }

@@ -34,12 +34,14 @@ use crate::reader::{Reader, place_of};
 use crate::reply::{self, Reply, empty};
 use crate::session::{Session, Undelivered};
 use crate::sessions::Sessions;
+use crate::stateless::{REVISION, Stateless};
 use crate::streams::{Carries, STANDING};
 
 /// Answers requests.
 pub(crate) struct RequestHandler {
     access: AccessPolicy,
     pub(crate) sessions: Arc<Sessions>,
+    stateless: Stateless,
     connections: Arc<Connections>,
     /// Room for large bodies, in KiB.
     bodies: Arc<Semaphore>,
@@ -51,7 +53,14 @@ impl RequestHandler {
         sessions: Arc<Sessions>,
         connections: Arc<Connections>,
     ) -> Self {
-        Self { access, sessions, connections, bodies: Arc::new(Semaphore::new(MOST_BODIES >> 10)) }
+        let stateless = Stateless::new(sessions.clone());
+        Self {
+            access,
+            sessions,
+            stateless,
+            connections,
+            bodies: Arc::new(Semaphore::new(MOST_BODIES >> 10)),
+        }
     }
 
     /// Answers one request that came on this connection.
@@ -87,7 +96,9 @@ impl RequestHandler {
         if request.uri().path() != PATH {
             return reply::nothing_here();
         }
+        let is_stateless = Headers(request.headers()).version() == Some(REVISION);
         match *request.method() {
+            Method::DELETE | Method::GET if is_stateless => reply::only_post(),
             Method::DELETE => self.delete(&Headers(request.headers()), &caller),
             Method::GET => self.listen(&Headers(request.headers()), &caller, connection),
             Method::POST => self.post(request, &caller, connection).await,
@@ -150,6 +161,10 @@ impl RequestHandler {
             Ok(posted) => posted,
             Err(refusal) => return *refusal,
         };
+        if Stateless::is_meant(&headers, &posted) {
+            let stateless = &self.stateless;
+            return stateless.answer(headers.0, caller, posted, carries, connection).await;
+        }
         if let [part] = &*posted.parts
             && !posted.is_batch
             && greeting::is_greeting(&part.message)

@@ -14,6 +14,11 @@ impl Headers<'_> {
         self.text(SESSION)
     }
 
+    /// Whether the request names a session.
+    pub(crate) fn has_session(&self) -> bool {
+        self.0.contains_key(SESSION)
+    }
+
     /// Whether the request names more than one session.
     pub(crate) fn names_two_sessions(&self) -> bool {
         self.0.get_all(SESSION).iter().nth(1).is_some()

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{BoxStream, Fuse};
 use ridethrough_core::message::code;
 use ridethrough_core::message::{Id, Json, Message};
 use serde_json::json;
@@ -29,7 +29,7 @@ use crate::session::Session;
 pub(crate) struct Life {
     pub(crate) ears: Ears,
     pub(crate) idle: Duration,
-    pub(crate) inbox: BoxStream<'static, Said>,
+    pub(crate) inbox: Fuse<BoxStream<'static, Said>>,
     /// Dropped to end the conversation.
     pub(crate) open: oneshot::Sender<Infallible>,
 }
@@ -80,7 +80,7 @@ impl Life {
     async fn listen_on(&mut self) -> Ending {
         loop {
             match self.inbox.next().await {
-                Some(Said::Message(message)) => self.ears.hear(message).await,
+                Some(Said::Message { message, call }) => self.ears.hear(message, call).await,
                 Some(Said::Unreadable { id }) => self.ears.skip(id.as_ref()),
                 Some(Said::Ended(ending)) => return ending,
                 None => return self.ears.vanished(),
@@ -92,14 +92,14 @@ impl Life {
 }
 
 impl Ears {
-    async fn hear(&self, mut message: ParsedMessage) {
-        self.wait_for_reader(&message).await;
+    async fn hear(&self, mut message: ParsedMessage, call: Option<Json>) {
+        self.wait_for_reader(&message, call.as_ref()).await;
         let Some(reservation) = self.room.take(message.text.len()).await else {
             return self.lose(&message);
         };
         message.text = reservation.hold(message.text);
         // A message without a receiver is dropped: the answer to a cancelled call, for example.
-        self.session.lock().hear(&message);
+        self.session.lock().hear(&message, call.as_ref());
     }
 
     /// Handles a message for which there is no room. If it is an answer, its call gets an error instead.
@@ -137,10 +137,10 @@ impl Ears {
 
     /// Waits for a reader that lags, so that it loses no event. A reader that takes nothing for too long is
     /// cut off, so that the session goes on; it can resume for what is kept.
-    async fn wait_for_reader(&self, part: &ParsedMessage) {
+    async fn wait_for_reader(&self, part: &ParsedMessage, call: Option<&Json>) {
         let laggard = || {
             let state = self.session.lock();
-            let target = state.streams.target(&part.message)?;
+            let target = state.streams.target(&part.message, call)?;
             Some((target, state.streams.lags_at(target)?))
         };
         let mut waited_for = None;

@@ -21,6 +21,11 @@ impl ParsedMessage {
         }
     }
 
+    /// Puts a message together with its text, which is made of JSON.
+    pub(crate) fn made(message: Message, text: String) -> Self {
+        Self { message, text: on_one_line(&text.into()) }
+    }
+
     /// Reads a part of something larger. It is copied, so that keeping it does not keep the whole.
     pub fn read_alone(element: &Json) -> Result<Self, Unreadable> {
         let alone = Json::new(element.as_str().to_owned());

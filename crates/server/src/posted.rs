@@ -49,6 +49,18 @@ impl Posted {
         Ok(Self { parts, is_batch, asked, room })
     }
 
+    /// A message of our own.
+    pub(crate) fn of(message: ParsedMessage) -> Self {
+        let parts = vec![message];
+        let asked = NewCalls::read(&parts).unwrap_or_default();
+        Self { parts, is_batch: false, asked, room: None }
+    }
+
+    /// A message in place of the one that was posted. It takes over its room.
+    pub(crate) fn replaced_by(&mut self, message: ParsedMessage) -> Self {
+        Self { room: self.room.take(), ..Self::of(message) }
+    }
+
     /// Whether it takes room that other bodies may need.
     pub(crate) const fn is_large(&self) -> bool {
         self.room.is_some()

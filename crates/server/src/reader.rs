@@ -1,28 +1,35 @@
 //! A reader of a stream: one connection, and the events as they are written to it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::sleep;
 
 use crate::log::Entry;
-use crate::session::Visit;
-use crate::streams::{Next, Ticket};
+use crate::session::{Session, Visit};
+use crate::streams::{Next, STANDING, Ticket};
 
 /// Reads one stream of a session. When it is dropped, another connection can read the stream.
 pub(crate) struct Reader {
-    visit: Visit,
+    session: Arc<Session>,
+    /// Keeps the session in use; a reader of our own does not.
+    visit: Option<Visit>,
     stream: u64,
     ticket: Ticket,
     /// The number of the last event that was read.
     cursor: u64,
     /// Whether to begin with an event without data.
     primes: bool,
+    /// Whether the stream ends here, whatever comes.
+    is_leaving: bool,
 }
 
 /// One thing that is written on a stream.
 pub(crate) enum Piece {
     Event(Entry),
+    /// The stream ends because the server does; a client that comes again finds another.
+    Farewell,
     /// A comment, which keeps the connection alive.
     Nothing,
     /// An event with an id and without data, so that the stream can be resumed from its beginning.
@@ -30,14 +37,39 @@ pub(crate) enum Piece {
 }
 
 impl Reader {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         visit: Visit,
         stream: u64,
         ticket: Ticket,
         cursor: u64,
         primes: bool,
     ) -> Self {
-        Self { visit, stream, ticket, cursor, primes }
+        let session = visit.0.clone();
+        Self { session, visit: Some(visit), stream, ticket, cursor, primes, is_leaving: false }
+    }
+
+    /// A reader that does not keep its session in use.
+    pub(crate) const fn quiet(
+        session: Arc<Session>,
+        stream: u64,
+        ticket: Ticket,
+        cursor: u64,
+    ) -> Self {
+        Self { session, visit: None, stream, ticket, cursor, primes: false, is_leaving: false }
+    }
+
+    /// Lets go of the stream, which goes on collecting.
+    pub(crate) fn pause(&self) {
+        self.session.lock().streams.detach(self.stream, &self.ticket);
+        // Wakes the task that waits for this reader.
+        self.session.room.notify_one();
+    }
+
+    /// Takes the stream up again, behind the last event that was read.
+    pub(crate) fn resume(&mut self) {
+        if let Some((ticket, cursor)) = self.session.lock().streams.attach(self.stream, None) {
+            (self.ticket, self.cursor) = (ticket, cursor);
+        }
     }
 
     /// Waits for the next piece; `None` at the end of the stream, or when another reader has taken it over.
@@ -47,7 +79,7 @@ impl Reader {
             return Some(Piece::Priming);
         }
         loop {
-            let session = &self.visit.0;
+            let session = &self.session;
             let next = session.lock().streams.next(self.stream, &self.ticket, self.cursor);
             match next {
                 Next::Event(entry) => {
@@ -58,8 +90,15 @@ impl Reader {
                 Next::Over => return None,
                 Next::Wait => {}
             }
+            if self.is_leaving {
+                return None;
+            }
             tokio::select! {
                 () = self.ticket.notified() => {}
+                () = session.drain.begins(), if self.stream == STANDING && self.visit.is_some() => {
+                    self.is_leaving = true;
+                    return Some(Piece::Farewell);
+                }
                 () = sleep(SILENCE) => return Some(Piece::Nothing),
             }
         }
@@ -88,6 +127,9 @@ impl Reader {
                     vec![head.into(), text.clone(), Bytes::from_static(b"\n\n")]
                 }
             }
+            Piece::Farewell => {
+                vec![format!("retry: {}\n\n", COME_AGAIN.as_millis()).into()]
+            }
             Piece::Nothing => vec![Bytes::from_static(b": still here\n\n")],
             Piece::Priming => {
                 let retry = RETRY.as_millis();
@@ -99,10 +141,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        let session = &self.visit.0;
-        session.lock().streams.detach(self.stream, &self.ticket);
-        // Wakes the task that waits for this reader.
-        session.room.notify_one();
+        self.pause();
     }
 }
 
@@ -120,6 +159,8 @@ const SILENCE: Duration = Duration::from_secs(15);
 const SMALL: usize = 16 * 1024;
 /// How soon a client is asked to resume after its connection broke.
 const RETRY: Duration = Duration::from_millis(500);
+/// How soon a client is asked to come again when the server is being replaced.
+const COME_AGAIN: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {

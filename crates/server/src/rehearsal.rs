@@ -32,7 +32,7 @@ pub fn rehearse(body: &Bytes) -> Result<Rehearsal, String> {
         let Message::Request { id, .. } = message else { continue };
         let answer = format!(r#"{{"id":{},"result":0}}"#, id.json().as_str());
         if let Ok(Parts::One(answer)) = Parts::read(&answer.into()) {
-            streams.push(&answer);
+            streams.push(&answer, None);
         }
     }
     let (answers, is_over) = read_out(&mut streams, opened);

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream::{self, Stream, StreamExt};
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body::Frame;
@@ -35,6 +35,15 @@ pub(crate) fn json(status: StatusCode, body: Bytes) -> Reply {
     with(reply(status, Full::new(body).boxed_unsync()), CONTENT_TYPE, JSON)
 }
 
+/// An answer with a JSON body in pieces. A large one is not copied.
+pub(crate) fn pieces(status: StatusCode, pieces: Vec<Bytes>) -> Reply {
+    if pieces.iter().map(Bytes::len).sum::<usize>() <= SMALL {
+        return json(status, pieces.concat().into());
+    }
+    let frames = stream::iter(pieces).map(|bytes| Ok(Frame::data(bytes)));
+    with(reply(status, BodyExt::boxed_unsync(StreamBody::new(frames))), CONTENT_TYPE, JSON)
+}
+
 /// An answer with a JSON-RPC error that belongs to no request in particular.
 pub(crate) fn refusal(status: StatusCode, code: i64, message: &str) -> Reply {
     json(status, error(None, code, message, None))
@@ -47,7 +56,15 @@ pub(crate) fn events(read: Vec<Piece>, reader: Reader) -> Reply {
         let piece = reader.next().await?;
         Some((reader.write(&piece), reader))
     });
-    let frames = stream::iter(read).chain(rest).flat_map(stream::iter);
+    event_stream(read, rest)
+}
+
+/// An event stream of what is there already, and of what comes.
+pub(crate) fn event_stream(
+    first: Vec<Vec<Bytes>>,
+    rest: impl Stream<Item = Vec<Bytes>> + Send + 'static,
+) -> Reply {
+    let frames = stream::iter(first).chain(rest).flat_map(stream::iter);
     let frames = frames.map(|bytes| Ok(Frame::data(bytes)));
     let reply = reply(StatusCode::OK, BodyExt::boxed_unsync(StreamBody::new(frames)));
     let reply = with(reply, CONTENT_TYPE, EVENTS);
@@ -138,6 +155,16 @@ pub(crate) fn not_that_way() -> Reply {
     with(reply, ALLOW, "GET, POST, DELETE")
 }
 
+/// 405: the stateless revision has POST only.
+pub(crate) fn only_post() -> Reply {
+    let reply = refusal(
+        StatusCode::METHOD_NOT_ALLOWED,
+        code::SERVER_ERROR,
+        "2026-07-28 has only POST; listen with `subscriptions/listen`",
+    );
+    with(reply, ALLOW, "POST")
+}
+
 /// The answer to a body that is refused. Nothing of it was run.
 pub(crate) fn not_taken(why: Refused) -> Reply {
     match why {
@@ -191,3 +218,6 @@ fn reply(status: StatusCode, body: UnsyncBoxBody<Bytes, Infallible>) -> Reply {
 fn whole_seconds(time: Duration) -> u64 {
     time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }
+
+/// Below this size a copy is cheaper than a write in pieces.
+const SMALL: usize = 16 * 1024;

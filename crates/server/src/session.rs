@@ -4,18 +4,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ridethrough_core::message::notification;
-use ridethrough_core::message::{Answer, Message};
+use ridethrough_core::message::{Answer, Json, Message};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use crate::backend::{Letter, Principal};
 use crate::budget::SessionBudget;
 use crate::calls::NotTaken;
+use crate::drain::Drain;
 use crate::fault::Over;
 use crate::parts::ParsedMessage;
 use crate::posted::Posted;
 use crate::reader::Reader;
-use crate::streams::{Carries, GREETING, Streams};
+use crate::streams::{Carries, GREETING, STANDING, Streams};
 
 /// A session of one client.
 pub(crate) struct Session {
@@ -28,6 +29,7 @@ pub(crate) struct Session {
     state: Mutex<SessionState>,
     /// Messages for the conversation.
     outbox: mpsc::Sender<Letter>,
+    pub(crate) drain: Drain,
     /// Wakes the task that waits for a reader, when one has taken something.
     pub(crate) room: Notify,
     /// The reason why the session is asked to end.
@@ -62,6 +64,7 @@ impl Session {
         principal: Principal,
         share: SessionBudget,
         outbox: mpsc::Sender<Letter>,
+        drain: Drain,
     ) -> Arc<Self> {
         let state = SessionState {
             streams: Streams::new(),
@@ -77,6 +80,7 @@ impl Session {
             share,
             state: Mutex::new(state),
             outbox,
+            drain,
             room: Notify::new(),
             asked_to_end: watch::channel(None).0,
         };
@@ -155,7 +159,7 @@ impl Session {
         place.map_err(|_| Undelivered::Over)
     }
 
-    /// Attaches a reader to a stream.
+    /// Attaches a reader to a stream, which keeps the session in use.
     pub(crate) fn attach(self: &Arc<Self>, stream: u64, after: Option<u64>) -> Option<Reader> {
         let visit = self.visit();
         let mut state = self.lock();
@@ -163,6 +167,12 @@ impl Session {
         let primes = state.version.as_deref().is_some_and(|version| version >= PRIMING_SINCE);
         drop(state);
         Some(Reader::new(visit, stream, ticket, cursor, primes))
+    }
+
+    /// Attaches a reader of our own to the standing stream. It does not keep the session in use.
+    pub(crate) fn attach_quietly(self: &Arc<Self>) -> Option<Reader> {
+        let (ticket, cursor) = self.lock().streams.attach(STANDING, None)?;
+        Some(Reader::quiet(self.clone(), STANDING, ticket, cursor))
     }
 
     /// Asks the session to end. The first reason counts.
@@ -201,9 +211,9 @@ impl Session {
 
 impl SessionState {
     /// Puts a message of the backend into the stream it belongs to.
-    pub(crate) fn hear(&mut self, part: &ParsedMessage) {
+    pub(crate) fn hear(&mut self, part: &ParsedMessage, call: Option<&Json>) {
         if let Message::Response { answer, .. } = &part.message
-            && let Some(stream) = self.streams.target(&part.message)
+            && let Some(stream) = self.streams.target(&part.message, call)
         {
             self.last_use = Instant::now();
             if let (GREETING, Answer::Result(result)) = (stream, answer) {
@@ -211,7 +221,30 @@ impl SessionState {
                 self.version = agreed.and_then(|it| it.read::<String>());
             }
         }
-        self.streams.push(part);
+        self.streams.push(part, call);
+    }
+}
+
+/// A session whose client cannot use it yet. If it never can, because the client leaves for example, the
+/// session is ended.
+pub(crate) struct Unclaimed(Option<Arc<Session>>);
+
+impl Unclaimed {
+    pub(crate) const fn new(session: Arc<Session>) -> Self {
+        Self(Some(session))
+    }
+
+    /// Leaves the session to its client.
+    pub(crate) fn claim(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if let Some(session) = &self.0 {
+            session.end("it never began");
+        }
     }
 }
 

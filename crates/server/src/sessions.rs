@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use crate::backend::{Backend, Caller, Conversation, Principal, Unavailable};
 use crate::budget::MemoryBudget;
 use crate::connections::Connections;
+use crate::drain::Drain;
 use crate::life::{Ears, Life};
 use crate::news::SessionNews;
 use crate::reserve::Reserve;
@@ -30,6 +32,7 @@ pub(crate) struct Sessions {
     /// One permit for each conversation that may be open.
     places: Arc<Semaphore>,
     counter: AtomicU64,
+    pub(crate) drain: Drain,
     is_closing: AtomicBool,
 }
 
@@ -49,6 +52,7 @@ impl Sessions {
             store: Arc::default(),
             connections,
             counter: AtomicU64::new(1),
+            drain: Drain::default(),
             is_closing: AtomicBool::new(false),
         }
     }
@@ -58,7 +62,7 @@ impl Sessions {
         self: &Arc<Self>,
         caller: &Caller,
     ) -> Result<Arc<Session>, Unavailable> {
-        if self.is_closing.load(Ordering::Relaxed) {
+        if self.drain.has_begun() || self.is_closing.load(Ordering::Relaxed) {
             return Err(unavailable("the server is being stopped".to_owned(), FULL));
         }
         let place = self.place().await?;
@@ -66,16 +70,17 @@ impl Sessions {
         let Conversation { outbox, inbox, open } = self.backend.open(caller).await?;
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
         let principal = caller.principal.clone();
-        let session = Session::new(id, number, principal, self.store.share(), outbox);
+        let session =
+            Session::new(id, number, principal, self.store.share(), outbox, self.drain.clone());
         self.table().insert(session.id.clone(), session.clone());
         (self.tell)(SessionNews::Began { session: session.number });
         let (name, tell) = (self.backend.name().to_owned(), self.tell.clone());
         let all = Arc::downgrade(self);
-        let forget = Box::new(move || all.upgrade().is_some_and(|all| all.forget_something()));
-        let room =
-            Reserve { session: session.clone(), connections: self.connections.clone(), forget };
+        let all = Box::new(move || all.upgrade().map(|all| all.all()).unwrap_or_default());
+        let (connections, heard) = (self.connections.clone(), session.clone());
+        let room = Reserve { session: heard, connections, all };
         let ears = Ears { session: session.clone(), name, tell, room };
-        let life = Life { ears, idle: self.settings.idle, inbox, open };
+        let life = Life { ears, idle: self.settings.idle, inbox: inbox.fuse(), open };
         tokio::spawn(self.clone().live(session.clone(), life, place));
         // `close` may have read the table just before this session was added.
         if self.is_closing.load(Ordering::Relaxed) {
@@ -92,6 +97,11 @@ impl Sessions {
     /// The name of what is behind the server, which clients may see.
     pub(crate) fn name(&self) -> &str {
         self.backend.name()
+    }
+
+    /// Whether a call of any session is under way.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.table().values().any(|session| session.lock().streams.is_busy())
     }
 
     /// Ends all sessions, and waits until their conversations have ended.
@@ -140,9 +150,8 @@ impl Sessions {
         self.table().remove(&session.id);
     }
 
-    /// Drops something, of any session, that no connection reads. Returns whether there was anything.
-    fn forget_something(&self) -> bool {
-        self.table().values().any(|session| session.lock().streams.forget_something())
+    fn all(&self) -> Vec<Arc<Session>> {
+        self.table().values().cloned().collect()
     }
 
     fn table(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Session>>> {

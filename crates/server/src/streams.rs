@@ -79,8 +79,13 @@ impl Streams {
         Ok(stream)
     }
 
-    /// The stream that a message of the backend goes to; `None` if no client can use it.
-    pub(crate) fn target(&self, message: &Message) -> Option<u64> {
+    /// The stream that a message of the backend goes to; `None` if no client can use it. `call` is the call
+    /// that it belongs to, where the backend knows.
+    pub(crate) fn target(&self, message: &Message, call: Option<&Json>) -> Option<u64> {
+        let known = call.filter(|_| !matches!(message, Message::Response { .. }));
+        if let Some(call) = known.and_then(|call| self.calls.of_id(call)) {
+            return self.carries_everything(call.stream).then_some(call.stream);
+        }
         match message {
             Message::Response { id, .. } => Some(self.calls.of_id(id.as_ref()?.json())?.stream),
             Message::Notification { method, params } if &**method == notification::PROGRESS => {
@@ -96,8 +101,8 @@ impl Streams {
     }
 
     /// Puts a message of the backend into its stream. Returns whether there was one.
-    pub(crate) fn push(&mut self, part: &ParsedMessage) -> bool {
-        let Some(target) = self.target(&part.message) else { return false };
+    pub(crate) fn push(&mut self, part: &ParsedMessage, call: Option<&Json>) -> bool {
+        let Some(target) = self.target(&part.message, call) else { return false };
         match &part.message {
             Message::Notification { .. } => {
                 self.write(target, part.text.clone(), Weight::Notification);
@@ -142,8 +147,23 @@ impl Streams {
 
     /// Whether a stream has a reader that has not taken all of it.
     pub(crate) fn is_awaited(&self) -> bool {
-        let is_unread = |stream: &Stream| stream.log.after(stream.taken).is_some();
-        self.streams.values().any(|stream| stream.reader.is_some() && is_unread(stream))
+        self.unread().next().is_some()
+    }
+
+    /// The streams whose readers have not taken all, each with the last event that was taken.
+    pub(crate) fn unread(&self) -> impl Iterator<Item = (u64, u64)> {
+        let unread = self.streams.iter().filter(|(_, stream)| {
+            stream.reader.is_some() && stream.log.after(stream.taken).is_some()
+        });
+        unread.map(|(number, stream)| (*number, stream.taken))
+    }
+
+    /// Takes away the streams whose readers have taken nothing since they were seen at these places. Returns
+    /// whether there was any.
+    pub(crate) fn cut_unmoved(&mut self, places: &[(u64, u64)]) -> bool {
+        let unmoved: Vec<_> = self.unread().filter(|place| places.contains(place)).collect();
+        unmoved.iter().for_each(|(stream, _)| self.cut(*stream));
+        !unmoved.is_empty()
     }
 
     /// Whether a call is under way.

@@ -70,7 +70,7 @@ fn what_is_about_no_call_goes_where_somebody_reads() {
     let (one, two, three) = (open(&mut streams, 1), open(&mut streams, 2), open(&mut streams, 3));
     let target = |streams: &Streams| {
         let Ok(Parts::One(part)) = Parts::read(&Bytes::from(question)) else { panic!() };
-        streams.target(&part.message)
+        streams.target(&part.message, None)
     };
 
     assert_eq!(target(&streams), Some(STANDING), "nobody reads: it is kept");
@@ -253,7 +253,7 @@ fn push(streams: &mut Streams, text: &str) -> bool {
     let Ok(Parts::One(part)) = Parts::read(&Bytes::from(text.to_owned())) else {
         panic!("not a message")
     };
-    streams.push(&part)
+    streams.push(&part, None)
 }
 
 /// All events of a stream, and whether it is over.
