@@ -15,6 +15,7 @@ mod conversation;
 mod holds;
 mod listening;
 mod listens;
+mod messages;
 mod question;
 mod refusal;
 mod routing;
@@ -166,17 +167,7 @@ impl Stateless {
         let subject = seal::subject(method, Some(params));
         let [state, responses] = params.pick(["requestState", "inputResponses"]);
         if let Some(state) = state {
-            let state = state.string().unwrap_or_default();
-            let taken = self.holds.take(&state, &answering.principal, &subject);
-            let mut call = match taken {
-                Ok(call) => call,
-                Err(why) => {
-                    return Ok(refused(id, Refusal::new(code::INVALID_PARAMS, &why.to_string())));
-                }
-            };
-            let responses = responses.map(|it| it.members()).unwrap_or_default();
-            call.resume(id.clone(), sender.clone(), &responses).await;
-            return Ok(answering.reply(call, *carries).await);
+            return Ok(self.resume(answering, request, &state, responses).await);
         }
         if responses.is_some_and(|it| are_pages(&it) && !were_visited(&it)) {
             return Ok(not_visited(id));
@@ -186,7 +177,7 @@ impl Stateless {
         }
         let number = conversation.number();
         let params = passed_on(params, sender.token.as_ref().map(|_| number));
-        let message = conversation::request(number, method, Some(&params));
+        let message = messages::request(number, method, Some(&params));
         let state = Arc::new(CallState::new(method, sender.clone()));
         let asked = posted.replaced_by(message);
         match conversation.call(number, asked, state.clone()).await {
@@ -208,6 +199,26 @@ impl Stateless {
             Err(Undelivered::Over) => Err(ConversationOver),
             Err(Undelivered::NotTaken(why)) => Ok(reply::not_taken(Refused::NotTaken(why))),
             Err(Undelivered::TooLate) => Ok(reply::no_place("the server reads nothing")),
+        }
+    }
+
+    /// Goes on with a call that was held, for a client that came back.
+    async fn resume(
+        &self,
+        writer: CallWriter,
+        request: &Request,
+        state: &Json,
+        responses: Option<Json>,
+    ) -> Reply {
+        let subject = seal::subject(&request.method, Some(&request.params));
+        let state = state.string().unwrap_or_default();
+        match self.holds.take(&state, &writer.principal, &subject) {
+            Ok(mut call) => {
+                let responses = responses.map(|it| it.members()).unwrap_or_default();
+                call.resume(request.id.clone(), request.sender.clone(), &responses).await;
+                writer.reply(call, request.carries).await
+            }
+            Err(why) => refused(&request.id, Refusal::new(code::INVALID_PARAMS, &why.to_string())),
         }
     }
 

@@ -21,12 +21,11 @@ use tokio::time::timeout;
 
 use super::answers::can_ask;
 use super::listens::Listens;
+use super::messages::{notification, request, response};
 use super::question::CallState;
 use super::sender::{LogLevel, needed};
-use super::splice::text;
 use crate::backend::{Caller, Unavailable};
 use crate::fault::Over;
-use crate::parts::ParsedMessage;
 use crate::posted::Posted;
 use crate::reader::{Piece, Reader};
 use crate::session::{Session, Unclaimed, Undelivered};
@@ -338,40 +337,6 @@ async fn answer_of(mut reader: Reader) -> Option<Answer> {
         Ok(Incoming::One(Message::Response { answer, .. })) => Some(answer),
         _ => None,
     }
-}
-
-/// A request under an id of our own.
-pub(crate) fn request(number: u64, method: &str, params: Option<&Json>) -> ParsedMessage {
-    let params = params.cloned();
-    let said = params.as_ref().map(|it| format!(r#","params":{}"#, it.as_str()));
-    let text = format!(
-        r#"{{"jsonrpc":"2.0","id":{number},"method":{}{}}}"#,
-        text(method).as_str(),
-        said.unwrap_or_default()
-    );
-    let message = Message::Request { id: Id::of_number(number), method: method.into(), params };
-    ParsedMessage::made(message, text)
-}
-
-fn notification(method: &str, params: &Json) -> ParsedMessage {
-    let text = format!(
-        r#"{{"jsonrpc":"2.0","method":{},"params":{}}}"#,
-        text(method).as_str(),
-        params.as_str()
-    );
-    let message = Message::Notification { method: method.into(), params: Some(params.clone()) };
-    ParsedMessage::made(message, text)
-}
-
-fn response(id: &Id, answer: &Answer) -> ParsedMessage {
-    let key = match answer {
-        Answer::Error(_) => "error",
-        Answer::Result(_) => "result",
-    };
-    let (id_text, json) = (id.json().as_str(), answer.json().as_str());
-    let text = format!(r#"{{"jsonrpc":"2.0","id":{id_text},"{key}":{json}}}"#);
-    let message = Message::Response { id: Some(id.clone()), answer: answer.clone() };
-    ParsedMessage::made(message, text)
 }
 
 fn hello() -> Json {
