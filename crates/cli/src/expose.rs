@@ -13,12 +13,14 @@ mod stop;
 mod voice;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use ridethrough_expose::{AccessPolicy, Exposed, News, Settings};
+use ridethrough_expose::{AccessPolicy, Exposed, News, SessionNews, Settings, Tls};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::sync::Semaphore;
@@ -62,6 +64,12 @@ pub(crate) struct ExposeArgs {
     /// An origin whose pages may call from a browser, beside those of this machine
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     origins: Vec<String>,
+    /// Speak TLS with this certificate chain, in PEM; it is read again when it changes
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
     /// Tell of every session, and what servers write to stderr
     #[arg(long, short)]
     verbose: bool,
@@ -75,7 +83,8 @@ pub(crate) fn play(args: &ExposeArgs) -> Result<ExitCode> {
     let shown = Shown::read(args.token_env.as_deref(), args.no_token, &args.listen)?;
     let access = shown.access(args.listen.ip(), &args.hosts, &args.origins)?;
     let voice = Voice::new().context("no thread could be started")?;
-    let stop = ExposeStop::listen(voice.clone(), CLOSING + FAREWELL);
+    let tls = args.tls(&voice)?;
+    let stop = ExposeStop::listen(voice.clone(), DRAINING + CLOSING + FAREWELL);
     let stop = stop.context("nobody could be made to listen for signals")?;
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -86,7 +95,7 @@ pub(crate) fn play(args: &ExposeArgs) -> Result<ExitCode> {
         let listener = args.listen.bind().await?;
         let exposed = args.expose(&name, access, &voice)?;
         args.welcome(&name, &shown, &listener, &voice)?;
-        serve(listener, exposed, stop, &voice).await
+        serve(listener, exposed, tls, stop, &voice).await
     });
     runtime.shutdown_background();
     voice.finish();
@@ -94,6 +103,19 @@ pub(crate) fn play(args: &ExposeArgs) -> Result<ExitCode> {
 }
 
 impl ExposeArgs {
+    fn tls(&self, voice: &Voice) -> Result<Option<Tls>> {
+        let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
+            return Ok(None);
+        };
+        let teller = voice.clone();
+        let tell = move |error| teller.tell(&format!("{error}; the old certificate stays in use"));
+        let tls = Tls::from_files(certificate, key, tell).map_err(|error| {
+            let hint = "both files are PEM: the chain of the certificate, and its private key";
+            access::misuse(&error.to_string(), hint)
+        })?;
+        Ok(Some(tls))
+    }
+
     fn expose(&self, name: &str, access: AccessPolicy, voice: &Voice) -> Result<Exposed> {
         let children = Children::new(
             name,
@@ -116,7 +138,8 @@ impl ExposeArgs {
         voice: &Voice,
     ) -> Result<()> {
         let port = listener.local_addr().context("the port is not known")?.port();
-        let url = self.listen.url(port);
+        let scheme = if self.tls_cert.is_some() { "https" } else { "http" };
+        let url = self.listen.url(scheme, port);
         out::print(|out| writeln!(out, "{url}"))?;
         for line in shown.welcome(name, &url, &self.listen) {
             voice.tell(&line);
@@ -129,13 +152,15 @@ impl ExposeArgs {
 async fn serve(
     listener: TcpListener,
     exposed: Exposed,
+    tls: Option<Tls>,
     mut stop: ExposeStop,
     voice: &Voice,
 ) -> Result<ExitCode> {
     let code = tokio::select! {
         code = stop.asked() => code,
-        () = accept(listener, exposed.clone()) => 1,
+        () = accept(listener, exposed.clone(), tls) => 1,
     };
+    drain(&exposed, voice).await;
     // One that has to be killed is killed before.
     let is_closed = timeout(CLOSING, exposed.close()).await.is_ok();
     voice.tell(if is_closed {
@@ -146,9 +171,21 @@ async fn serve(
     Ok(ExitCode::from(code))
 }
 
+/// Lets calls finish. Nothing is told where there are none.
+async fn drain(exposed: &Exposed, voice: &Voice) {
+    let mut draining = pin!(exposed.drain(DRAINING));
+    if timeout(SOON, draining.as_mut()).await.is_err() {
+        let seconds = DRAINING.as_secs();
+        voice.tell(&format!(
+            "stopping: calls under way may finish for {seconds} s; a second signal stops at once"
+        ));
+        draining.await;
+    }
+}
+
 /// Lets connections in. Those that are silent make room for others; beyond the bound, whoever comes waits in
 /// the system's own queue until they are gone.
-async fn accept(listener: TcpListener, exposed: Exposed) {
+async fn accept(listener: TcpListener, exposed: Exposed, tls: Option<Tls>) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     while let Ok(place) = places.clone().acquire_owned().await {
         let Ok((connection, _)) = listener.accept().await else {
@@ -159,16 +196,24 @@ async fn accept(listener: TcpListener, exposed: Exposed) {
         };
         // Only a matter of speed.
         let _ = connection.set_nodelay(true);
-        let exposed = exposed.clone();
+        let (exposed, tls) = (exposed.clone(), tls.clone());
         tokio::spawn(async move {
-            exposed.serve(connection).await;
+            match tls {
+                Some(tls) => exposed.serve_tls(connection, &tls).await,
+                None => exposed.serve(connection).await,
+            }
             drop(place);
         });
     }
 }
 
 fn hear(voice: &Voice, news: &News, is_verbose: bool) {
-    let is_detail = matches!(news, News::Began { .. } | News::Ended { .. } | News::Rubbish { .. });
+    let is_detail = matches!(
+        news,
+        News::Session(
+            SessionNews::Began { .. } | SessionNews::Ended { .. } | SessionNews::Rubbish { .. }
+        )
+    );
     if is_verbose || !is_detail {
         voice.tell(&news.to_string());
     }
@@ -176,6 +221,10 @@ fn hear(voice: &Voice, news: &News, is_verbose: bool) {
 
 /// More than are let stay, so that there is room for those that are on their way out.
 const MOST_CONNECTIONS: usize = 640;
+/// How long calls may take to finish.
+const DRAINING: Duration = Duration::from_secs(30);
+/// How long nothing is said of it.
+const SOON: Duration = Duration::from_millis(500);
 /// A supervisor needs three seconds for the worst of servers.
 const CLOSING: Duration = Duration::from_secs(12);
 /// How much longer the process may take before it is ended whatever it does.

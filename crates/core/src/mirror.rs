@@ -12,7 +12,7 @@ use http::{HeaderName, HeaderValue};
 
 use crate::message::Json;
 
-pub use encode::encode;
+pub use encode::{decode, encode};
 pub use marks::Unfit;
 
 /// The arguments of one tool that are mirrored in headers.
@@ -49,6 +49,11 @@ impl Mirrors {
     /// Whether no argument is mirrored.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Returns the names of all headers, whether or not an argument is there.
+    pub fn names(&self) -> impl Iterator<Item = &HeaderName> {
+        self.0.iter().map(|mirror| &mirror.header)
     }
 
     /// Returns the headers for these arguments. An argument that is absent or null has none.

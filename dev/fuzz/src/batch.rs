@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use bytes::Bytes;
-use ridethrough_expose::{Rehearsal, rehearse};
+use ridethrough_server::{Rehearsal, rehearse};
 use serde_json::Value;
 use serde_json::value::RawValue;
 

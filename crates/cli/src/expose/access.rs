@@ -99,14 +99,14 @@ impl Shown {
                 lines.push(format!("  ridethrough tools {url} --bearer-env {name}"));
             }
         }
-        if !listen.is_local() {
+        if !listen.is_local() && url.starts_with("http://") {
             lines.push(WARNING.to_owned());
         }
         lines
     }
 }
 
-fn misuse(what: &str, hint: &str) -> Misuse {
+pub(super) fn misuse(what: &str, hint: &str) -> Misuse {
     let tried = "the flags were read; nothing was started".to_owned();
     Misuse { what: what.to_owned(), tried, hint: hint.to_owned() }
 }
@@ -114,7 +114,7 @@ fn misuse(what: &str, hint: &str) -> Misuse {
 /// Where the token is kept in the lines that a person may copy.
 const OURS: &str = "EXPOSE_TOKEN";
 const WARNING: &str = "warning: other machines reach this address, and it is plain HTTP: who sees the \
-traffic sees the token; put TLS in front of it where you do not trust the network";
+traffic sees the token; use `--tls-cert` and `--tls-key` where you do not trust the network";
 
 #[cfg(test)]
 mod tests {
@@ -149,5 +149,7 @@ mod tests {
         let lines = shown.welcome("server", "http://x/mcp", &address);
 
         assert!(lines.last().unwrap().contains("plain HTTP"), "{lines:?}");
+        let lines = shown.welcome("server", "https://x/mcp", &address);
+        assert!(!lines.iter().any(|line| line.contains("plain HTTP")), "{lines:?}");
     }
 }

@@ -43,13 +43,13 @@ impl ListenAddress {
     }
 
     /// Where a client on this machine finds the server.
-    pub(super) fn url(&self, port: u16) -> String {
+    pub(super) fn url(&self, scheme: &str, port: u16) -> String {
         let ip = match self.0.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
             ip => ip,
         };
-        format!("http://{}/mcp", SocketAddr::new(ip, port))
+        format!("{scheme}://{}/mcp", SocketAddr::new(ip, port))
     }
 }
 
@@ -67,7 +67,7 @@ mod tests {
             ("[::]:1", "http://[::1]:7/mcp"),
             ("192.168.0.7:1", "http://192.168.0.7:7/mcp"),
         ] {
-            assert_eq!(text.parse::<ListenAddress>().unwrap().url(7), url, "{text}");
+            assert_eq!(text.parse::<ListenAddress>().unwrap().url("http", 7), url, "{text}");
         }
         for text in ["8808", "127.0.0.1", "example.com:80", ""] {
             assert!(text.parse::<ListenAddress>().is_err(), "{text}");

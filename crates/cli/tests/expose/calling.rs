@@ -40,6 +40,36 @@ async fn calls_progress_questions_and_news_pass() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_without_a_preference_share_a_server_and_everything_passes_without_sessions() {
+    let rig = Rig::new(json!({})).await;
+    let build = || {
+        rig.builder_without_preference(&rig.url)
+            .on_sampling(|_| async { Ok(SamplingResult::text("m", "four")) })
+            .build()
+            .unwrap()
+    };
+    let (one, two) = (build(), build());
+    let mut news = two.notifications();
+    two.keep_connected();
+    let steps = Arc::<Mutex<usize>>::default();
+    let seen = steps.clone();
+
+    let done = one
+        .call_tool("progresses", json!({}))
+        .on_progress(move |_| *seen.lock().unwrap() += 1)
+        .await
+        .unwrap();
+    let asked = two.request("tools/call", json!({"name": "asks"})).await.unwrap();
+    one.call_tool("changes", json!({})).await.unwrap();
+
+    assert_eq!((done.text(), *steps.lock().unwrap()), ("did progresses".to_owned(), 20));
+    assert!(asked.as_str().contains("four"), "{}", asked.as_str());
+    let told = timeout(PATIENCE, news.next()).await.unwrap().unwrap();
+    assert_eq!(format!("{told:?}"), "ToolsChanged");
+    assert_eq!(rig.pids("start").len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_clients_have_a_server_each() {
     let rig = Rig::new(json!({})).await;
     let (one, two) = (rig.client(), rig.client());

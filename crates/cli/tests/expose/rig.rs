@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ridethrough::credentials::StaticBearer;
-use ridethrough::{Client, ClientBuilder};
+use ridethrough::{Client, ClientBuilder, Era};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -91,7 +91,12 @@ impl Rig {
         self.builder(&self.url).build().unwrap()
     }
 
+    /// A client that has a session, and so a server of its own and streams that can be resumed.
     pub(crate) fn builder(&self, url: &str) -> ClientBuilder {
+        self.builder_without_preference(url).prefer_era(Era::Legacy)
+    }
+
+    pub(crate) fn builder_without_preference(&self, url: &str) -> ClientBuilder {
         let builder = Client::builder(url).no_proxy();
         match self.token.as_str() {
             "" => builder,

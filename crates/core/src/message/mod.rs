@@ -120,6 +120,11 @@ impl Id {
         &self.0
     }
 
+    /// Creates an id that is a number.
+    pub fn of_number(number: u64) -> Self {
+        Self(Json::trusted(number.to_string().into()))
+    }
+
     /// Returns the number of one of our requests, if this id can mean one.
     ///
     /// Our ids are whole numbers, but servers echo them as `7`, `7.0` and `"7"`.

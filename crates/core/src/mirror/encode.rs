@@ -15,6 +15,15 @@ pub fn encode(text: &str) -> HeaderValue {
     HeaderValue::try_from(wrapped).expect("letters, digits and signs are visible ASCII")
 }
 
+/// Returns the text that [`encode`] made this value of; `None` if it made none such.
+pub fn decode(value: &HeaderValue) -> Option<String> {
+    let text = value.to_str().ok()?;
+    match text.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END)) {
+        Some(wrapped) => String::from_utf8(BASE64_STANDARD.decode(wrapped).ok()?).ok(),
+        None => Some(text.to_owned()),
+    }
+}
+
 /// Whether a header carries the text unchanged and unambiguously.
 fn is_plain(text: &str) -> bool {
     let is_visible = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
@@ -49,6 +58,16 @@ mod tests {
             ("=?base64?YQ==?=", "=?base64?PT9iYXNlNjQ/WVE9PT89?="),
         ] {
             assert_eq!(encode(text), wrapped, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_encoded_is_read_back_and_what_was_not_is_refused() {
+        for text in ["", "a b", " a", "日本", "=?base64?YQ==?=", "=?base64?"] {
+            assert_eq!(decode(&encode(text)).as_deref(), Some(text), "{text:?}");
+        }
+        for broken in ["=?base64?*?=", "=?base64?/w==?="] {
+            assert_eq!(decode(&HeaderValue::from_static(broken)), None, "{broken}");
         }
     }
 }

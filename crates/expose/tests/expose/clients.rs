@@ -1,4 +1,4 @@
-//! Our own client as the client: everything together, through faults.
+//! Our own client as the client, in either era: everything together, through faults.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use ridethrough::credentials::StaticBearer;
 use ridethrough::model::SamplingResult;
 use ridethrough::transport::{Connection, Dial, Endpoint, Failure, Peek};
-use ridethrough::{Client, ClientBuilder};
+use ridethrough::{Client, ClientBuilder, Era};
 use ridethrough_expose::{BoxFuture, Exposed};
 use serde_json::{Value, json};
 use tokio::io::duplex;
@@ -17,57 +17,87 @@ use crate::rig::{Puppet, Rig, TOKEN};
 
 #[tokio::test(start_paused = true)]
 async fn calls_and_their_progress_pass() {
-    let (mut rig, pipes) = rig();
-    let client = pipes.client().build().unwrap();
-    let steps = Arc::<Mutex<Vec<_>>>::default();
-    let seen = steps.clone();
+    for era in ERAS {
+        let (mut rig, pipes) = rig();
+        let client = pipes.client(era).build().unwrap();
+        let steps = Arc::<Mutex<Vec<_>>>::default();
+        let seen = steps.clone();
 
-    let call = client
-        .request("tools/call", json!({"name": "progresses"}))
-        .on_progress(move |progress| seen.lock().unwrap().push(progress.progress))
-        .into_future();
-    let child = tokio::spawn(serve(rig.child().await));
+        let call = client
+            .request("tools/call", json!({"name": "progresses"}))
+            .on_progress(move |progress| seen.lock().unwrap().push(progress.progress))
+            .into_future();
+        let child = tokio::spawn(serve(rig.child().await));
 
-    assert_eq!(value(call.await), json!({"done": "progresses"}));
-    assert_eq!(steps.lock().unwrap().len(), 3);
-    client.close().await;
-    assert_eq!(child.await.unwrap(), ["progresses"]);
+        assert_eq!(value(call.await)["done"], "progresses", "{era:?}");
+        assert_eq!(steps.lock().unwrap().len(), 3, "{era:?}");
+        client.close().await;
+        rig.exposed.close().await;
+        assert_eq!(child.await.unwrap(), ["progresses"], "{era:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_servers_questions_are_answered() {
-    let (mut rig, pipes) = rig();
-    let client = pipes
-        .client()
-        .on_sampling(|_| async { Ok(SamplingResult::text("m", "four")) })
-        .build()
-        .unwrap();
+    for era in ERAS {
+        let (mut rig, pipes) = rig();
+        let client = pipes
+            .client(era)
+            .on_sampling(|_| async { Ok(SamplingResult::text("m", "four")) })
+            .build()
+            .unwrap();
 
-    let call = client.request("tools/call", json!({"name": "asks"})).into_future();
-    tokio::spawn(serve(rig.child().await));
+        let call = client.request("tools/call", json!({"name": "asks"})).into_future();
+        let child = tokio::spawn(serve(rig.child().await));
 
-    assert_eq!(value(call.await)["content"]["text"], "four");
+        assert_eq!(value(call.await)["content"]["text"], "four", "{era:?}");
+        rig.exposed.close().await;
+        assert_eq!(child.await.unwrap(), ["asks"], "{era:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_the_server_says_by_itself_is_heard() {
+    for era in ERAS {
+        let (mut rig, pipes) = rig();
+        let client = pipes.client(era).build().unwrap();
+        let mut heard = client.notifications();
+        client.keep_connected();
+        // The subscription is asked for when the connection is there.
+        let first = client.request("tools/call", json!({"name": "echo"})).into_future();
+        tokio::spawn(serve(rig.child().await));
+        first.await.unwrap();
+        sleep(Duration::from_secs(1)).await;
+
+        let call = client.request("tools/call", json!({"name": "changes"})).into_future();
+        call.await.unwrap();
+
+        let told = timeout(Duration::from_secs(60), heard.next()).await.unwrap().unwrap();
+        assert_eq!(format!("{told:?}"), "ToolsChanged", "{era:?}");
+    }
+}
+
+/// In this revision a broken connection is a cancel, and nothing can be resumed.
+#[tokio::test(start_paused = true)]
+async fn a_stateless_call_whose_connection_is_cut_is_cancelled_and_not_repeated() {
     let (mut rig, pipes) = rig();
-    let client = pipes.client().build().unwrap();
-    let mut heard = client.notifications();
-    client.keep_connected();
+    let client = pipes.client(Era::Modern).build().unwrap();
 
-    let call = client.request("tools/call", json!({"name": "changes"})).into_future();
-    tokio::spawn(serve(rig.child().await));
-    call.await.unwrap();
+    let call = client.request("tools/call", json!({"name": "slow"})).into_future();
+    let child = tokio::spawn(serve(rig.child().await));
+    sleep(Duration::from_secs(5)).await;
+    assert!(pipes.cut() > 0, "nothing was open");
 
-    let told = timeout(Duration::from_secs(60), heard.next()).await.unwrap().unwrap();
-    assert_eq!(format!("{told:?}"), "ToolsChanged");
+    let error = call.await.unwrap_err();
+    assert!(error.to_string().contains("was interrupted"), "{error}");
+    rig.exposed.close().await;
+    assert_eq!(child.await.unwrap(), ["slow"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_connections_are_all_cut_runs_once_and_has_its_answer_once() {
     let (mut rig, pipes) = rig();
-    let client = pipes.client().build().unwrap();
+    let client = pipes.client(Era::Legacy).build().unwrap();
 
     let call = client.request("tools/call", json!({"name": "slow"})).into_future();
     let child = tokio::spawn(serve(rig.child().await));
@@ -84,34 +114,40 @@ async fn a_call_whose_connections_are_all_cut_runs_once_and_has_its_answer_once(
 
 #[tokio::test(start_paused = true)]
 async fn a_death_is_an_error_with_its_story_and_the_next_call_has_a_new_child() {
-    let (mut rig, pipes) = rig();
-    let client = pipes.client().build().unwrap();
+    for era in ERAS {
+        let (mut rig, pipes) = rig();
+        let client = pipes.client(era).build().unwrap();
 
-    let call = client.request("tools/call", json!({"name": "dies"})).into_future();
-    tokio::spawn(serve(rig.child().await));
-    let error = call.await.unwrap_err().to_string();
-    let again = client.request("tools/call", json!({"name": "echo"})).into_future();
-    tokio::spawn(serve(rig.child().await));
+        let call = client.request("tools/call", json!({"name": "dies"})).into_future();
+        tokio::spawn(serve(rig.child().await));
+        let error = call.await.unwrap_err().to_string();
+        let again = client.request("tools/call", json!({"name": "echo"})).into_future();
+        tokio::spawn(serve(rig.child().await));
 
-    assert!(error.contains("its last words: out of cheese"), "{error}");
-    assert_eq!(value(again.await), json!({"done": "echo"}));
-    assert_eq!(rig.starts(), 2);
+        assert!(error.contains("its last words: out of cheese"), "{era:?} {error}");
+        assert_eq!(value(again.await)["done"], "echo", "{era:?}");
+        assert_eq!(rig.starts(), 2, "{era:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_dies_at_its_first_starts_is_waited_for() {
-    let (mut rig, pipes) = rig();
-    let client = pipes.client().build().unwrap();
+    for era in ERAS {
+        let (mut rig, pipes) = rig();
+        let client = pipes.client(era).build().unwrap();
 
-    let call = client.request("tools/call", json!({"name": "echo"})).into_future();
-    for _ in 0..3 {
-        rig.child().await.die("exit status: 1", &["no key"]);
+        let call = client.request("tools/call", json!({"name": "echo"})).into_future();
+        for _ in 0..3 {
+            rig.child().await.die("exit status: 1", &["no key"]);
+        }
+        tokio::spawn(serve(rig.child().await));
+
+        assert_eq!(value(call.await)["done"], "echo", "{era:?}");
+        assert_eq!(rig.starts(), 4, "{era:?}");
     }
-    tokio::spawn(serve(rig.child().await));
-
-    assert_eq!(value(call.await), json!({"done": "echo"}));
-    assert_eq!(rig.starts(), 4);
 }
+
+const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 
 /// A server that does what a tool's name says, until its stdin is closed. Returns what it ran.
 async fn serve(mut child: Puppet) -> Vec<String> {
@@ -186,9 +222,10 @@ struct Pipes {
 }
 
 impl Pipes {
-    fn client(&self) -> ClientBuilder {
+    fn client(&self, era: Era) -> ClientBuilder {
         let token = StaticBearer::new(TOKEN).unwrap();
-        Client::builder("http://localhost:8808/mcp").dial(self.clone()).credentials(token)
+        let client = Client::builder("http://localhost:8808/mcp").dial(self.clone());
+        client.credentials(token).eras(era)
     }
 
     /// Cuts all connections; returns how many there were.

@@ -124,7 +124,7 @@ async fn what_cannot_be_read_or_answered_is_refused_with_the_status_that_says_so
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_revision_without_sessions_is_refused_and_the_agreed_one_is_not() {
+async fn a_revision_without_sessions_is_refused_within_one_and_the_agreed_one_is_not() {
     let mut rig = Rig::new();
     let (session, _child) = rig.begin_with("2027-01-01").await;
     let naming = |version: &str| {

@@ -255,7 +255,7 @@ async fn raw(rig: &Rig, request: &str) -> String {
     ours.write_all(request.as_bytes()).await.unwrap();
     let mut answers = Vec::new();
     ours.read_to_end(&mut answers).await.unwrap();
-    String::from_utf8(answers).unwrap()
+    String::from_utf8_lossy(&answers).into_owned()
 }
 
 fn statuses(answers: &str) -> Vec<String> {

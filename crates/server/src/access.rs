@@ -1,0 +1,372 @@
+//! Decides which requests are let in, by their `Host`, their `Origin` and their token.
+//!
+//! A web page can make its own name resolve to this machine and then talk to `expose` as if it were the
+//! page's server (DNS rebinding). But it can change neither the name that the browser sends as `Host`, nor
+//! its own origin in `Origin`. So both are checked, also when only loopback is listened on. A `Host` that is
+//! an address cannot come from DNS rebinding.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use http::header::{AUTHORIZATION, HOST, ORIGIN};
+use http::{HeaderMap, Uri};
+
+use crate::backend::Principal;
+use crate::token::Token;
+
+/// The rules by which a request is let in.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct AccessPolicy {
+    address: IpAddr,
+    tokens: Vec<(Principal, Token)>,
+    addresses: Vec<IpAddr>,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+/// The text is not a name or an address as they appear in `Host`. With a scheme, a port or a path it could
+/// never match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotAHost;
+
+/// The text is not an origin as browsers write them: `https://app.example.com`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotAnOrigin;
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closed {
+    Host,
+    NoToken,
+    Origin,
+    WrongToken,
+}
+
+impl AccessPolicy {
+    /// Creates a policy for this address: a request needs the token, if there is one.
+    ///
+    /// Who shows it is the principal `owner`; without a token, everybody is one principal.
+    pub fn new(address: IpAddr, token: Option<Token>) -> Self {
+        let tokens = token.map(|token| (Principal::new(OWNER), token)).into_iter().collect();
+        Self { address, tokens, addresses: Vec::new(), hosts: Vec::new(), origins: Vec::new() }
+    }
+
+    /// Lets in another principal, who shows a token of its own.
+    pub fn allow_principal(mut self, principal: Principal, token: Token) -> Self {
+        self.tokens.push((principal, token));
+        self
+    }
+
+    /// Allows another name or address of this machine, on any port.
+    pub fn allow_host(mut self, name: &str) -> Result<Self, NotAHost> {
+        let name = name.trim_end_matches('.').to_ascii_lowercase();
+        match address_of(&name).or_else(|| name.parse().ok()) {
+            Some(address) => self.addresses.push(address.to_canonical()),
+            None if host_of(&name) == Some(&name) && !name.starts_with('[') => {
+                self.hosts.push(name)
+            }
+            None => return Err(NotAHost),
+        }
+        Ok(self)
+    }
+
+    /// Allows another origin whose pages may call, such as `https://app.example.com`.
+    pub fn allow_origin(mut self, origin: &str) -> Result<Self, NotAnOrigin> {
+        let origin = origin.strip_suffix('/').unwrap_or(origin).to_ascii_lowercase();
+        if origin == "null" {
+            // Pages from a file send `null`.
+            self.origins.push(origin);
+            return Ok(self);
+        }
+        let (scheme, place) = origin.split_once("://").ok_or(NotAnOrigin)?;
+        let is_scheme =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        if !scheme.starts_with(|it: char| it.is_ascii_alphabetic())
+            || !scheme.bytes().all(is_scheme)
+            || host_of(place).is_none()
+        {
+            return Err(NotAnOrigin);
+        }
+        // Browsers leave out the default port.
+        let usual = match scheme {
+            "http" => ":80",
+            "https" => ":443",
+            _ => "",
+        };
+        self.origins.push(origin.strip_suffix(usual).unwrap_or(&origin).to_owned());
+        Ok(self)
+    }
+
+    /// Checks the `Host` and the `Origin` of a request.
+    pub(crate) fn check_place(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Closed> {
+        let mut named = headers.get_all(HOST).iter().peekable();
+        if named.peek().is_none() && uri.host().is_none() {
+            return Err(Closed::Host);
+        }
+        let is_known = |text: &str| host_of(text).is_some_and(|host| self.knows_host(host));
+        if !named.all(|host| host.to_str().is_ok_and(is_known))
+            || uri.authority().is_some_and(|it| !is_known(it.as_str()))
+        {
+            return Err(Closed::Host);
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        if origins.all(|origin| origin.to_str().is_ok_and(|it| self.knows_origin(it))) {
+            Ok(())
+        } else {
+            Err(Closed::Origin)
+        }
+    }
+
+    /// Checks the token of a request. Returns whose it is.
+    pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<Principal, Closed> {
+        if self.tokens.is_empty() {
+            return Ok(Principal::new(ANYBODY));
+        }
+        let shown = headers.get(AUTHORIZATION).ok_or(Closed::NoToken)?;
+        let shown = shown.to_str().ok().and_then(|text| text.split_once(' '));
+        let Some((scheme, shown)) = shown else { return Err(Closed::WrongToken) };
+        let is_shown = |(_, token): &&(Principal, Token)| {
+            scheme.eq_ignore_ascii_case("bearer") && token.is(shown.trim())
+        };
+        let owner = self.tokens.iter().find(is_shown).map(|(principal, _)| principal.clone());
+        owner.ok_or(Closed::WrongToken)
+    }
+
+    fn knows_host(&self, host: &str) -> bool {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        if let Some(address) = address_of(&host) {
+            // A server that listens on all addresses is reached by any of them.
+            return is_loopback(address)
+                || address == self.address
+                || self.address.is_unspecified()
+                || self.addresses.contains(&address.to_canonical());
+        }
+        is_loopback_name(&host) || self.hosts.contains(&host)
+    }
+
+    fn knows_origin(&self, origin: &str) -> bool {
+        let origin = origin.to_ascii_lowercase();
+        let place = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        let is_local = |host: &str| match address_of(host) {
+            Some(address) => is_loopback(address),
+            None => is_loopback_name(host),
+        };
+        place.and_then(host_of).is_some_and(is_local) || self.origins.contains(&origin)
+    }
+}
+
+impl fmt::Display for NotAHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name or an address is wanted, without scheme, port and path")
+    }
+}
+
+impl fmt::Display for NotAnOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an origin is wanted: scheme and host, without path")
+    }
+}
+
+impl std::error::Error for NotAHost {}
+
+impl std::error::Error for NotAnOrigin {}
+
+/// The host of `host:port`; `None` if the text has another form.
+fn host_of(authority: &str) -> Option<&str> {
+    if let Some(rest) = authority.strip_prefix('[') {
+        let (address, port) = rest.split_once(']')?;
+        return is_port(port).then(|| &authority[..address.len() + 2]);
+    }
+    let host = authority.split(':').next()?;
+    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    let is_whole = !host.is_empty() && host.bytes().all(is_host);
+    (is_whole && is_port(&authority[host.len()..])).then_some(host)
+}
+
+fn is_port(text: &str) -> bool {
+    match text.strip_prefix(':') {
+        Some(digits) => digits.bytes().all(|byte| byte.is_ascii_digit()),
+        None => text.is_empty(),
+    }
+}
+
+fn address_of(host: &str) -> Option<IpAddr> {
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    match bare {
+        Some(v6) => v6.parse().ok().map(IpAddr::V6),
+        None => host.parse().ok().map(IpAddr::V4),
+    }
+}
+
+fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
+/// Browsers resolve these names to this machine without DNS (RFC 6761, section 6.3).
+fn is_loopback_name(host: &str) -> bool {
+    host == "localhost" || host.ends_with(".localhost")
+}
+
+/// Who shows the token that a person was given.
+const OWNER: &str = "owner";
+/// Everybody who is let in without a token.
+const ANYBODY: &str = "anybody";
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_let_in() {
+        let access = access("127.0.0.1").allow_host("Box.local").unwrap();
+
+        for host in [
+            "localhost",
+            "LOCALHOST:8808",
+            "127.0.0.1:1",
+            "127.9.9.9",
+            "[::1]:8808",
+            "box.local:80",
+            "a.localhost",
+            "localhost.",
+        ] {
+            assert_eq!(with_host(&access, host), Ok(()), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "evil.example:8808",
+            "192.168.0.7",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "",
+            "localhost:8808@evil.example",
+            "evil.example/localhost",
+            "[::1",
+            "[::2]",
+            "::1",
+            "local host",
+        ] {
+            assert_eq!(with_host(&access, host), Err(Closed::Host), "{host}");
+        }
+    }
+
+    #[test]
+    fn who_listens_everywhere_is_reached_by_any_address_but_not_by_any_name() {
+        assert_eq!(with_host(&access("0.0.0.0"), "192.168.0.7:8808"), Ok(()));
+        assert_eq!(with_host(&access("192.168.0.7"), "192.168.0.7:8808"), Ok(()));
+        assert_eq!(with_host(&access("192.168.0.7"), "192.168.0.8:8808"), Err(Closed::Host));
+        assert_eq!(with_host(&access("0.0.0.0"), "evil.example"), Err(Closed::Host));
+    }
+
+    #[test]
+    fn an_address_can_be_allowed_as_a_name_can() {
+        for (allowed, host) in [
+            ("192.168.0.7", "192.168.0.7:8808"),
+            ("fd00::7", "[fd00::7]:8808"),
+            ("[FD00::7]", "[fd00:0::7]"),
+        ] {
+            let access = access("127.0.0.1").allow_host(allowed).unwrap();
+
+            assert_eq!(with_host(&access, host), Ok(()), "{allowed}");
+            assert_eq!(with_host(&access, "192.168.0.8"), Err(Closed::Host), "{allowed}");
+        }
+    }
+
+    #[test]
+    fn what_could_never_be_let_in_cannot_be_allowed() {
+        for host in
+            ["box.local:8808", "http://box.local", "box.local/mcp", "", "[box]", "bücher.local"]
+        {
+            assert_eq!(access("127.0.0.1").allow_host(host).err(), Some(NotAHost), "{host}");
+        }
+        for origin in ["app.example", "https://", "https://app.example/x", "://x", "*", "1://x"] {
+            let refused = access("127.0.0.1").allow_origin(origin).err();
+            assert_eq!(refused, Some(NotAnOrigin), "{origin}");
+        }
+        for (allowed, origin) in [
+            ("https://app.example:443", "https://app.example"),
+            ("http://app.example:80/", "http://app.example"),
+            ("http://app.example:8080", "http://app.example:8080"),
+            ("vscode-webview://1ab-2", "vscode-webview://1ab-2"),
+            ("null", "null"),
+        ] {
+            let access = access("127.0.0.1").allow_origin(allowed).unwrap();
+            assert!(access.knows_origin(origin), "{allowed}");
+        }
+    }
+
+    #[test]
+    fn no_host_and_a_second_host_are_refused() {
+        let (access, uri) = (access("127.0.0.1"), Uri::from_static("/mcp"));
+        let mut two = HeaderMap::new();
+        two.append(HOST, HeaderValue::from_static("localhost"));
+        two.append(HOST, HeaderValue::from_static("evil.example"));
+        let local = HeaderMap::from_iter([(HOST, HeaderValue::from_static("localhost"))]);
+
+        assert_eq!(access.check_place(&uri, &HeaderMap::new()), Err(Closed::Host));
+        assert_eq!(access.check_place(&uri, &two), Err(Closed::Host));
+        let elsewhere = Uri::from_static("http://evil.example/mcp");
+        assert_eq!(access.check_place(&elsewhere, &local), Err(Closed::Host));
+    }
+
+    #[test]
+    fn pages_of_other_origins_are_refused() {
+        let access = access("127.0.0.1").allow_origin("https://App.example/").unwrap();
+        let from = |origin: &'static str| {
+            let headers = HeaderMap::from_iter([
+                (HOST, HeaderValue::from_static("localhost")),
+                (ORIGIN, HeaderValue::from_static(origin)),
+            ]);
+            access.check_place(&Uri::from_static("/mcp"), &headers)
+        };
+
+        for origin in
+            ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:80", "https://app.example"]
+        {
+            assert_eq!(from(origin), Ok(()), "{origin}");
+        }
+        for origin in [
+            "null",
+            "",
+            "https://evil.example",
+            "http://app.example",
+            "https://localhost.evil.example",
+            "file://localhost",
+            "http://localhost:1@evil.example",
+        ] {
+            assert_eq!(from(origin), Err(Closed::Origin), "{origin}");
+        }
+    }
+
+    #[test]
+    fn the_token_must_be_shown_and_right() {
+        let access = AccessPolicy::new([127, 0, 0, 1].into(), Token::new("s3cret").ok());
+        let showing = |value: &'static str| {
+            let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(value))]);
+            access.check_token(&headers).map(|_| ())
+        };
+
+        assert_eq!(access.check_token(&HeaderMap::new()).err(), Some(Closed::NoToken));
+        assert_eq!(showing("Bearer s3cret"), Ok(()));
+        assert_eq!(showing("bearer  s3cret"), Ok(()));
+        for value in ["Bearer wrong", "Bearer ", "Bearer", "Basic s3cret", "s3cret"] {
+            assert_eq!(showing(value), Err(Closed::WrongToken), "{value}");
+        }
+        let open = AccessPolicy::new([127, 0, 0, 1].into(), None);
+        assert!(open.check_token(&HeaderMap::new()).is_ok());
+    }
+
+    fn access(address: &str) -> AccessPolicy {
+        AccessPolicy::new(address.parse().unwrap(), None)
+    }
+
+    fn with_host(access: &AccessPolicy, host: &'static str) -> Result<(), Closed> {
+        let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
+        access.check_place(&Uri::from_static("/mcp"), &headers)
+    }
+}

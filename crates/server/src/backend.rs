@@ -1,0 +1,125 @@
+//! What is behind the server: a source of conversations, each in the session-based form of MCP.
+//!
+//! ```text
+//!   server ──outbox──▶ ┌──────────────┐      initialize, requests, notifications and answers,
+//!   server ◀──inbox─── │ conversation │      in both directions
+//!                      └──────────────┘
+//! ```
+//! This is the one language between the server's side of HTTP and everything that it can serve: a local
+//! process, or a gateway with many servers. Bytes pass unchanged, and a message is parsed once.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use ridethrough_core::message::Json;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::parts::ParsedMessage;
+
+/// Opens conversations.
+pub trait Backend: Send + Sync + 'static {
+    /// Opens a conversation for this caller. Nothing was said in it yet: it begins with `initialize`.
+    fn open<'a>(&'a self, caller: &'a Caller) -> BoxFuture<'a, Result<Conversation, Unavailable>>;
+
+    /// The name that callers may see.
+    fn name(&self) -> &str;
+}
+
+/// For whom a conversation is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Caller {
+    /// Who showed which token.
+    pub principal: Principal,
+}
+
+/// Somebody who is let in, by a name that is no secret. What one of them began is of no use to another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Principal(Arc<str>);
+
+/// A conversation that is open.
+///
+/// The server ends it by dropping `open`, and then reads `inbox` to its end. The backend must end `inbox` in
+/// bounded time from there on.
+pub struct Conversation {
+    /// Takes messages. Those of one letter are taken together or not at all. The capacity of the channel is
+    /// the only queue there is.
+    pub outbox: mpsc::Sender<Letter>,
+    /// Gives messages as fast as they are read. Dropping it ends the conversation at once.
+    pub inbox: BoxStream<'static, Said>,
+    /// Dropped when the conversation is asked to end.
+    pub open: oneshot::Sender<Infallible>,
+}
+
+/// Messages that a client sent together.
+pub type Letter = Vec<ParsedMessage>;
+
+/// What comes out of a conversation.
+#[derive(Debug)]
+pub enum Said {
+    /// The conversation is over. Nothing but the end of the stream follows.
+    Ended(Ending),
+    /// A message.
+    Message {
+        /// The message.
+        message: ParsedMessage,
+        /// The id of the call that a question or a notification belongs to, where that is known. Without it, a
+        /// question goes to the newest call that can take it.
+        call: Option<Json>,
+    },
+    /// Something that is not a message.
+    Unreadable {
+        /// The call that it would be the answer to: no other answer will come.
+        id: Option<Json>,
+    },
+}
+
+/// How a conversation ended by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// What happened, in words.
+    pub what: String,
+    /// The `data` of the errors that calls under way are answered with.
+    pub data: Value,
+    /// How long to wait before another conversation is opened.
+    pub retry_after: Duration,
+}
+
+/// Why there is no conversation now, and when to try again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unavailable {
+    /// The reason, in words.
+    pub what: String,
+    /// When another attempt makes sense.
+    pub retry_after: Duration,
+}
+
+impl Principal {
+    /// Names a principal.
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Caller {
+    /// Creates a caller.
+    pub const fn new(principal: Principal) -> Self {
+        Self { principal }
+    }
+}
+
+impl fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conversation").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,178 @@
+//! The calls of a session that are under way, found by the ids and tokens that the backend writes.
+//!
+//! Work in proportion to what a client sent is done in [`NewCalls`], before any lock is taken.
+
+use std::collections::HashSet;
+
+use ridethrough_core::message::{Id, Json, Message};
+
+use crate::parts::ParsedMessage;
+use crate::same::Key;
+
+/// The calls that are under way, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    all: Vec<Call>,
+    /// The ids of all calls, for a fast lookup: a client may send a thousand at once.
+    ids: HashSet<Key>,
+}
+
+/// A request of the client.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) id: Id,
+    key: Key,
+    progress_token: Option<Key>,
+    pub(crate) stream: u64,
+}
+
+/// The calls of one POST, not added yet.
+#[derive(Debug, Default)]
+pub(crate) struct NewCalls(Vec<Call>);
+
+/// Why calls are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotTaken {
+    /// The id is that of a call under way.
+    InUse,
+    /// An id or a progress token is longer than the limit.
+    TooLong,
+    /// The limit on calls under way is reached.
+    TooMany,
+}
+
+impl NewCalls {
+    /// Reads the calls among these messages.
+    pub(crate) fn read(parts: &[ParsedMessage]) -> Result<Self, NotTaken> {
+        let mut calls = Vec::new();
+        let mut ids = HashSet::new();
+        for ParsedMessage { message, .. } in parts {
+            let Message::Request { id, params, .. } = message else { continue };
+            let meta = params.as_ref().and_then(|params| params.member("_meta"));
+            let token = meta.and_then(|meta| meta.member("progressToken"));
+            let mut kept = token.iter().chain([id.json()]);
+            if kept.any(|json| json.as_bytes().len() > LONGEST_ID) {
+                return Err(NotTaken::TooLong);
+            }
+            let key = Key::of(id.json());
+            if !ids.insert(key.clone()) {
+                return Err(NotTaken::InUse);
+            }
+            let progress_token = token.as_ref().map(Key::of);
+            calls.push(Call { id: id.clone(), key, progress_token, stream: 0 });
+        }
+        Ok(Self(calls))
+    }
+
+    /// How many calls there are.
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl Calls {
+    /// Adds calls whose answers go to this stream: all of them, or none.
+    pub(crate) fn add(&mut self, asked: NewCalls, stream: u64) -> Result<(), NotTaken> {
+        let NewCalls(mut calls) = asked;
+        if self.all.len() + calls.len() > MOST_CALLS {
+            return Err(NotTaken::TooMany);
+        }
+        if calls.iter().any(|call| self.ids.contains(&call.key)) {
+            return Err(NotTaken::InUse);
+        }
+        calls.iter_mut().for_each(|call| call.stream = stream);
+        self.ids.extend(calls.iter().map(|call| call.key.clone()));
+        self.all.append(&mut calls);
+        Ok(())
+    }
+
+    /// The call that the backend means by this id.
+    pub(crate) fn of_id(&self, id: &Json) -> Option<&Call> {
+        key_of(id)?.meant(&self.all, |call| Some(&call.key))
+    }
+
+    /// The call that the backend means by this progress token.
+    pub(crate) fn of_token(&self, token: &Json) -> Option<&Call> {
+        key_of(token)?.meant(&self.all, |call| call.progress_token.as_ref())
+    }
+
+    /// Removes the call of exactly this id.
+    pub(crate) fn remove(&mut self, id: &Json) -> Option<Call> {
+        let key = key_of(id).filter(|key| self.ids.remove(key))?;
+        let at = self.all.iter().position(|call| call.key == key)?;
+        Some(self.all.remove(at))
+    }
+
+    /// Whether no call is under way.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The ids of all calls.
+    pub(crate) fn ids(&self) -> Vec<Id> {
+        self.all.iter().map(|call| call.id.clone()).collect()
+    }
+
+    /// The streams of all calls, that of the newest call first.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = u64> {
+        self.all.iter().rev().map(|call| call.stream)
+    }
+}
+
+/// The meaning of an id; `None` if it is too long to be that of a call, in any spelling.
+fn key_of(id: &Json) -> Option<Key> {
+    (id.as_bytes().len() <= LONGEST_SPELLING).then(|| Key::of(id))
+}
+
+/// The most calls of one session that may be under way.
+pub(crate) const MOST_CALLS: usize = 1000;
+/// Ids and tokens are kept while their calls run. Those of real clients have a few bytes.
+pub(crate) const LONGEST_ID: usize = 1024;
+/// JSON may spell a character by six.
+const LONGEST_SPELLING: usize = 6 * LONGEST_ID;
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::parts::Parts;
+
+    #[test]
+    fn ids_and_tokens_that_are_too_long_to_be_kept_are_not_taken() {
+        let long = "x".repeat(LONGEST_ID);
+        for (text, taken) in [
+            (r#"{"id":"ab","method":"m"}"#.to_owned(), Ok(1)),
+            (format!(r#"{{"id":"{long}","method":"m"}}"#), Err(NotTaken::TooLong)),
+            (format!(r#"{{"id":"{}","method":"m"}}"#, &long[2..]), Ok(1)),
+            (
+                format!(
+                    r#"{{"id":1,"method":"m","params":{{"_meta":{{"progressToken":"{long}"}}}}}}"#
+                ),
+                Err(NotTaken::TooLong),
+            ),
+            (r#"{"method":"m"}"#.to_owned(), Ok(0)),
+        ] {
+            let parts = Parts::read(&Bytes::from(text)).unwrap().into_vec();
+
+            assert_eq!(NewCalls::read(&parts).map(|asked| asked.len()), taken);
+        }
+    }
+
+    #[test]
+    fn calls_are_added_together_or_not_at_all() {
+        let mut calls = Calls::default();
+        calls.add(asked(r#"[{"id":1,"method":"m"}]"#), 1).unwrap();
+
+        let refused = calls.add(asked(r#"[{"id":2,"method":"m"},{"id":1,"method":"m"}]"#), 2);
+
+        assert_eq!(refused, Err(NotTaken::InUse));
+        assert!(calls.of_id(&Json::new("2").unwrap()).is_none());
+        assert!(calls.remove(&Json::new("1").unwrap()).is_some());
+        assert!(calls.is_empty());
+    }
+
+    fn asked(text: &'static str) -> NewCalls {
+        NewCalls::read(&Parts::read(&Bytes::from(text)).unwrap().into_vec()).unwrap()
+    }
+}

@@ -1,0 +1,308 @@
+//! The open connections: which one is closed when there are too many, and which because it is silent.
+//!
+//! ```text
+//!   Unauthenticated ──shows the token──▶ Authenticated        each has places of its own
+//!          └── silent for 10 s, or the longest silent when places run out ──▶ closed
+//!   Authenticated ── the longest silent when places run out ──▶ closed
+//!   either ── takes less than 64 KiB of an answer in a minute ──▶ closed
+//! ```
+//! Closing a connection that has not shown the token loses nothing, because it has no request that will be
+//! answered. An authenticated connection is closed for room only between two requests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+/// All open connections.
+#[derive(Debug, Default)]
+pub(crate) struct Connections {
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    next: u64,
+    open: BTreeMap<u64, Arc<Connection>>,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    number: u64,
+    state: Mutex<ConnectionsState>,
+    /// Wakes the task that waits for the time to close.
+    changed: Notify,
+}
+
+#[derive(Debug)]
+struct ConnectionsState {
+    standing: Standing,
+    /// Requests that are being answered, until the last byte of the answer.
+    requests: usize,
+    /// When it was opened, or when a request was last seen or answered.
+    last_sign: Instant,
+    /// Set while the client does not read what is written.
+    stall: Option<Stall>,
+    /// The sessions that the connection is used for: in HTTP/2 it may be several at once.
+    sessions: BTreeSet<u64>,
+    is_closing: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Authenticated,
+    Unauthenticated,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stall {
+    since: Instant,
+    /// How many bytes the client took since then.
+    taken: usize,
+}
+
+/// All places are taken by connections in use.
+#[derive(Debug)]
+pub(crate) struct NoPlace;
+
+impl Connections {
+    /// Admits a connection. If too many have not shown the token, the one among them that was silent for
+    /// longest is closed.
+    pub(crate) fn admit(self: &Arc<Self>) -> OpenConnection {
+        let mut table = self.table();
+        table.next += 1;
+        let connection = Arc::new(Connection::new(table.next));
+        table.open.insert(connection.number, connection.clone());
+        let unauthenticated = table.count(Standing::Unauthenticated);
+        drop(table);
+        if unauthenticated > MOST_UNAUTHENTICATED {
+            self.make_room();
+        }
+        OpenConnection { connections: self.clone(), connection }
+    }
+
+    /// Closes the connection that was silent for longest among those that have not shown the token. Returns
+    /// whether there was one.
+    pub(crate) fn make_room(&self) -> bool {
+        self.table().close_longest_silent(Standing::Unauthenticated)
+    }
+
+    /// Moves a connection that has shown the token to a place for authenticated ones.
+    pub(crate) fn authenticate(&self, connection: &Connection) -> Result<(), NoPlace> {
+        if connection.state().standing == Standing::Authenticated {
+            return Ok(());
+        }
+        let table = self.table();
+        if table.count(Standing::Authenticated) >= MOST_AUTHENTICATED
+            && !table.close_longest_silent(Standing::Authenticated)
+        {
+            return Err(NoPlace);
+        }
+        connection.state().standing = Standing::Authenticated;
+        connection.changed.notify_one();
+        Ok(())
+    }
+
+    /// Closes the connections that have read nothing for `long`: all of them, or those of one session.
+    /// Returns whether there was any.
+    pub(crate) fn close_stalled(&self, session: Option<u64>, long: Duration) -> bool {
+        let table = self.table();
+        let mut stalled = table.of(session).filter(|it| it.is_stalled_for(long)).peekable();
+        let is_any = stalled.peek().is_some();
+        stalled.for_each(|connection| connection.close());
+        is_any
+    }
+
+    /// Whether no connection is open.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.table().open.is_empty()
+    }
+
+    /// Whether something is being written to a connection: to any, or to one of a session.
+    pub(crate) fn is_writing(&self, session: Option<u64>) -> bool {
+        self.table().of(session).any(|it| it.is_stalled_for(Duration::ZERO))
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // No code panics in the middle of a change, so a poisoned lock is still valid.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    /// How many connections there are that have not been told to close.
+    fn count(&self, standing: Standing) -> usize {
+        let stays = |state: &ConnectionsState| state.standing == standing && !state.is_closing;
+        self.open.values().filter(|it| stays(&it.state())).count()
+    }
+
+    fn of(&self, session: Option<u64>) -> impl Iterator<Item = &Arc<Connection>> {
+        let is_of = move |it: &&Arc<Connection>| {
+            session.is_none_or(|session| it.state().sessions.contains(&session))
+        };
+        self.open.values().filter(is_of)
+    }
+
+    fn close_longest_silent(&self, standing: Standing) -> bool {
+        let silent = self.open.values().filter_map(|connection| {
+            let state = connection.state();
+            let is_used =
+                state.requests > 0 || standing == Standing::Authenticated && state.stall.is_some();
+            let may_go = state.standing == standing && !is_used && !state.is_closing;
+            may_go.then_some((state.last_sign, connection))
+        });
+        let longest = silent.min_by_key(|(since, _)| *since).map(|(_, connection)| connection);
+        longest.inspect(|it| it.close()).is_some()
+    }
+}
+
+impl Connection {
+    fn new(number: u64) -> Self {
+        let state = ConnectionsState {
+            standing: Standing::Unauthenticated,
+            requests: 0,
+            last_sign: Instant::now(),
+            stall: None,
+            sessions: BTreeSet::new(),
+            is_closing: false,
+        };
+        Self { number, state: Mutex::new(state), changed: Notify::new() }
+    }
+
+    /// Marks a request as being answered until the guard is dropped.
+    pub(crate) fn answer(self: &Arc<Self>) -> Answering {
+        let mut state = self.state();
+        if state.requests == 0 {
+            state.sessions.clear();
+        }
+        state.requests += 1;
+        state.last_sign = Instant::now();
+        drop(state);
+        Answering(self.clone())
+    }
+
+    /// Records the session that the connection is used for.
+    pub(crate) fn serves(&self, session: u64) {
+        let mut state = self.state();
+        state.sessions.insert(session);
+        if state.sessions.len() > MOST_SESSIONS {
+            state.sessions.pop_first();
+        }
+    }
+
+    /// Records that the client took this many bytes.
+    pub(crate) fn wrote(&self, bytes: usize) {
+        if let Some(stall) = &mut self.state().stall {
+            stall.taken += bytes;
+            if stall.taken >= PACE {
+                *stall = Stall { since: Instant::now(), taken: 0 };
+            }
+        }
+    }
+
+    /// Records that the client takes nothing now.
+    pub(crate) fn write_is_blocked(&self) {
+        let mut state = self.state();
+        if state.stall.is_none() {
+            state.stall = Some(Stall { since: Instant::now(), taken: 0 });
+            self.changed.notify_one();
+        }
+    }
+
+    /// Records that everything was written.
+    pub(crate) fn wrote_all(&self) {
+        self.state().stall = None;
+    }
+
+    /// Completes when the connection must be closed.
+    pub(crate) async fn must_close(&self) {
+        loop {
+            let closes_at = self.state().closes_at();
+            match closes_at {
+                Some(at) if at <= Instant::now() => return,
+                Some(at) => tokio::select! {
+                    () = sleep_until(at) => {}
+                    () = self.changed.notified() => {}
+                },
+                None => self.changed.notified().await,
+            }
+        }
+    }
+
+    fn is_stalled_for(&self, long: Duration) -> bool {
+        self.state().stall.is_some_and(|stall| stall.since.elapsed() >= long)
+    }
+
+    fn close(&self) {
+        self.state().is_closing = true;
+        self.changed.notify_one();
+    }
+
+    fn state(&self) -> MutexGuard<'_, ConnectionsState> {
+        // No code panics in the middle of a change, so a poisoned lock is still valid.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ConnectionsState {
+    fn closes_at(&self) -> Option<Instant> {
+        if self.is_closing {
+            return Some(self.last_sign);
+        }
+        let rest = match self.standing {
+            Standing::Authenticated => REST,
+            Standing::Unauthenticated => HEAD_TIME,
+        };
+        let silent = (self.requests == 0).then(|| self.last_sign + rest);
+        let stalled = self.stall.map(|stall| stall.since + LONGEST_STALL);
+        silent.into_iter().chain(stalled).min()
+    }
+}
+
+/// A connection that was admitted. Dropping it frees its place.
+#[derive(Debug)]
+pub(crate) struct OpenConnection {
+    connections: Arc<Connections>,
+    pub(crate) connection: Arc<Connection>,
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.connections.table().open.remove(&self.connection.number);
+    }
+}
+
+/// A request that is being answered, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Answering(Arc<Connection>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.requests -= 1;
+        state.last_sign = Instant::now();
+        drop(state);
+        self.0.changed.notify_one();
+    }
+}
+
+/// A connection without the token needs a place only for the head of one request.
+pub(crate) const MOST_UNAUTHENTICATED: usize = 128;
+/// Many times what the clients of all sessions need.
+pub(crate) const MOST_AUTHENTICATED: usize = 384;
+/// How long a connection that has not shown the token may take for the head of a request.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// How long an authenticated connection may have no request.
+const REST: Duration = Duration::from_secs(60);
+/// How long an answer may stay unread.
+const LONGEST_STALL: Duration = Duration::from_secs(60);
+/// Of a client with more sessions on one connection, the newest are remembered.
+const MOST_SESSIONS: usize = 1024;
+/// A client that takes this much in that time is slow, but not stalled.
+const PACE: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests;

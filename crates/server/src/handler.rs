@@ -1,0 +1,342 @@
+//! Answers HTTP requests: checks access, finds the session, and passes messages on.
+//!
+//! ```text
+//!   POST initialize ──▶ a new session and its backend; the answer carries the session's id
+//!   POST request ─────▶ an event stream that ends with the answer, or the answer alone
+//!   POST the rest ────▶ 202
+//!   GET ──────────────▶ the standing stream, or with `Last-Event-ID` any stream behind that event
+//!   DELETE ───────────▶ the end of the session
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::ORIGIN;
+use http::{Method, Request, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::{Body, Incoming};
+use ridethrough_core::message::code;
+use ridethrough_core::message::{Id, Message};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::access::AccessPolicy;
+use crate::backend::Caller;
+use crate::connections::{Connection, Connections};
+use crate::cors;
+use crate::fault::{Over, error};
+use crate::greeting;
+use crate::headers::Headers;
+use crate::parts::ParsedMessage;
+use crate::posted::{self, Posted};
+use crate::reader::{Reader, place_of};
+use crate::reply::{self, Reply, empty};
+use crate::session::{Session, Undelivered};
+use crate::sessions::Sessions;
+use crate::stateless::{REVISION, Stateless};
+use crate::streams::{Carries, STANDING};
+
+/// Answers requests.
+pub(crate) struct RequestHandler {
+    access: AccessPolicy,
+    pub(crate) sessions: Arc<Sessions>,
+    stateless: Stateless,
+    connections: Arc<Connections>,
+    /// Room for large bodies, in KiB.
+    bodies: Arc<Semaphore>,
+}
+
+impl RequestHandler {
+    pub(crate) fn new(
+        access: AccessPolicy,
+        sessions: Arc<Sessions>,
+        connections: Arc<Connections>,
+    ) -> Self {
+        let stateless = Stateless::new(sessions.clone());
+        Self {
+            access,
+            sessions,
+            stateless,
+            connections,
+            bodies: Arc::new(Semaphore::new(MOST_BODIES >> 10)),
+        }
+    }
+
+    /// Answers one request that came on this connection.
+    pub(crate) async fn answer(
+        &self,
+        request: Request<Incoming>,
+        connection: &Connection,
+    ) -> Reply {
+        if let Err(closed) = self.access.check_place(request.uri(), request.headers()) {
+            return reply::closed(closed);
+        }
+        let origin = request.headers().get(ORIGIN).cloned();
+        let mut answer = self.answer_friend(request, connection).await;
+        if let Some(origin) = origin {
+            cors::let_read(&mut answer, origin);
+        }
+        answer
+    }
+
+    /// Answers a request whose `Host` and `Origin` were accepted.
+    async fn answer_friend(&self, request: Request<Incoming>, connection: &Connection) -> Reply {
+        // A browser sends the preflight request without the token.
+        if request.method() == Method::OPTIONS && request.headers().contains_key(ORIGIN) {
+            return cors::preflight(request.headers());
+        }
+        let caller = match self.access.check_token(request.headers()) {
+            Ok(principal) => Caller::new(principal),
+            Err(closed) => return reply::closed(closed),
+        };
+        if self.connections.authenticate(connection).is_err() {
+            return reply::no_place("all connections are in use");
+        }
+        if request.uri().path() != PATH {
+            return reply::nothing_here();
+        }
+        let is_stateless = Headers(request.headers()).version() == Some(REVISION);
+        match *request.method() {
+            Method::DELETE | Method::GET if is_stateless => reply::only_post(),
+            Method::DELETE => self.delete(&Headers(request.headers()), &caller),
+            Method::GET => self.listen(&Headers(request.headers()), &caller, connection),
+            Method::POST => self.post(request, &caller, connection).await,
+            _ => reply::not_that_way(),
+        }
+    }
+
+    fn delete(&self, headers: &Headers<'_>, caller: &Caller) -> Reply {
+        match self.live_session(headers, caller) {
+            Ok(session) => {
+                session.end("its client ended it");
+                empty(StatusCode::NO_CONTENT)
+            }
+            Err(refusal) => *refusal,
+        }
+    }
+
+    fn listen(&self, headers: &Headers<'_>, caller: &Caller, connection: &Connection) -> Reply {
+        if !headers.takes_events() {
+            return not_acceptable("GET is answered with `text/event-stream`");
+        }
+        let session = match self.session(headers, caller) {
+            Ok(session) => session,
+            Err(refusal) => return *refusal,
+        };
+        connection.serves(session.number);
+        let reader = match headers.last_event().map(place_of) {
+            Some(place) => place.and_then(|(stream, event)| session.attach(stream, Some(event))),
+            None if session.lock().over.is_some() => None,
+            None => session.attach(STANDING, None),
+        };
+        match (reader, story(&session)) {
+            (Some(reader), _) => reply::events(Vec::new(), reader),
+            (None, Some(story)) => reply::no_session(Some(&story)),
+            (None, None) => reply::wrong(
+                "nothing comes behind the event of `Last-Event-ID`: it is not known, or not any more, or its \
+                 stream is over; this stream cannot be resumed",
+            ),
+        }
+    }
+
+    async fn post(
+        &self,
+        request: Request<Incoming>,
+        caller: &Caller,
+        connection: &Connection,
+    ) -> Reply {
+        let (head, body) = request.into_parts();
+        let headers = Headers(&head.headers);
+        let Some(carries) = headers.takes() else {
+            return not_acceptable(
+                "POST is answered with `application/json` or `text/event-stream`",
+            );
+        };
+        if !headers.has_json() {
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return reply::unreadable(status, "a message is sent as `application/json`");
+        }
+        let posted = match self.read(body).await {
+            Ok(posted) => posted,
+            Err(refusal) => return *refusal,
+        };
+        if Stateless::is_meant(&headers, &posted) {
+            let stateless = &self.stateless;
+            return stateless.answer(headers.0, caller, posted, carries, connection).await;
+        }
+        if let [part] = &*posted.parts
+            && !posted.is_batch
+            && greeting::is_greeting(&part.message)
+        {
+            return self.greet(&headers, caller, posted, carries).await;
+        }
+        let session = match self.live_session(&headers, caller) {
+            Ok(session) => session,
+            Err(refusal) => return *refusal,
+        };
+        connection.serves(session.number);
+        pass(&session, posted, carries).await
+    }
+
+    /// Begins a new session.
+    async fn greet(
+        &self,
+        headers: &Headers<'_>,
+        caller: &Caller,
+        posted: Posted,
+        carries: Carries,
+    ) -> Reply {
+        if headers.session().is_some() {
+            return match self.live_session(headers, caller) {
+                Ok(_) => reply::wrong("this session has begun; another begins without its id"),
+                Err(refusal) => *refusal,
+            };
+        }
+        greeting::begin(&self.sessions, caller, posted, carries).await
+    }
+
+    /// Reads a body to its end.
+    async fn read(&self, body: Incoming) -> Result<Posted, ErrorReply> {
+        let refused = |status, message| Err(Box::new(reply::unreadable(status, message)));
+        if body.size_hint().lower() > MOST_BODY as u64 {
+            return refused(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
+        }
+        let (body, room) = match timeout(BODY_TIME, self.collect(body)).await {
+            Ok(Ok(read)) => read,
+            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+                return refused(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
+            }
+            Ok(Err(_)) => return refused(StatusCode::BAD_REQUEST, "the body was cut"),
+            Err(_) => {
+                return refused(StatusCode::REQUEST_TIMEOUT, "the body took longer than 60 s");
+            }
+        };
+        let posted = Posted::read(body, room).await;
+        posted.map_err(|refused| Box::new(reply::not_taken(refused)))
+    }
+
+    /// Reads a body, and reserves the room for it. A small one needs no room: there are no more of them than
+    /// connections. The size that a large one declares counts only when the body has begun to arrive.
+    async fn collect(&self, body: Incoming) -> Result<(Bytes, BodyRoom), BodyError> {
+        let size = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
+        let size = size.unwrap_or(MOST_BODY);
+        let mut body = Limited::new(body, MOST_BODY);
+        let (mut bytes, mut room) = (BytesMut::new(), None);
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame?.into_data() else { continue };
+            if room.is_none() && bytes.len() + data.len() > SMALL_BODY {
+                let kibibytes = u32::try_from(size.div_ceil(1024)).unwrap_or(u32::MAX);
+                room = self.bodies.clone().acquire_many_owned(kibibytes).await.ok();
+                bytes.reserve(size.saturating_sub(bytes.len()));
+            }
+            bytes.extend_from_slice(&data);
+        }
+        Ok((bytes.freeze(), room))
+    }
+
+    /// The session that a request names, also one that is over.
+    fn session(&self, headers: &Headers<'_>, caller: &Caller) -> Result<Arc<Session>, ErrorReply> {
+        if headers.names_two_sessions() {
+            return Err(Box::new(reply::wrong("a request is for one session")));
+        }
+        let id = headers.session().ok_or_else(|| Box::new(reply::which_session()))?;
+        let session = self.sessions.find(id, &caller.principal);
+        let session = session.ok_or_else(|| Box::new(reply::no_session(None)))?;
+        match headers.version() {
+            Some(version) if !session.speaks(version) => {
+                let message = "this revision is not spoken here, see `MCP-Protocol-Version`";
+                Err(Box::new(reply::wrong(message)))
+            }
+            _ => Ok(session),
+        }
+    }
+
+    fn live_session(
+        &self,
+        headers: &Headers<'_>,
+        caller: &Caller,
+    ) -> Result<Arc<Session>, ErrorReply> {
+        let session = self.session(headers, caller)?;
+        match story(&session) {
+            Some(why) => Err(Box::new(reply::no_session(Some(&why)))),
+            None => Ok(session),
+        }
+    }
+}
+
+/// The answer to a request that cannot be carried out.
+type ErrorReply = Box<Reply>;
+
+/// The room that a large body takes, until it is dropped.
+type BodyRoom = Option<OwnedSemaphorePermit>;
+
+type BodyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Passes messages on to the backend.
+async fn pass(session: &Arc<Session>, posted: Posted, carries: Carries) -> Reply {
+    let is_batch = posted.is_batch;
+    if is_batch && session.lock().version.as_deref().is_some_and(|it| it > LAST_BATCHES) {
+        return reply::wrong("batches ended with 2025-03-26; send one message at a time");
+    }
+    let _visit = session.visit();
+    let is_greeted = |part: &ParsedMessage| greeting::is_greeting(&part.message);
+    if posted.parts.iter().any(is_greeted) {
+        return reply::wrong("`initialize` must come alone");
+    }
+    if !posted.has_calls() {
+        return match session.tell(posted).await {
+            Ok(()) => empty(StatusCode::ACCEPTED),
+            Err(undelivered) => not_delivered(session, &undelivered),
+        };
+    }
+    let asked = match &*posted.parts {
+        [ParsedMessage { message: Message::Request { id, .. }, .. }] => Some(id.clone()),
+        _ => None,
+    };
+    match (session.ask(posted, carries).await, carries) {
+        (Ok(reader), Carries::Everything) => reply::events(Vec::new(), reader),
+        (Ok(reader), Carries::Answers) => answers(reader, asked.as_ref(), is_batch).await,
+        (Err(undelivered), _) => not_delivered(session, &undelivered),
+    }
+}
+
+/// Answers with the answers alone, once they are there.
+async fn answers(mut reader: Reader, asked: Option<&Id>, is_batch: bool) -> Reply {
+    match reader.next_event().await {
+        None => reply::json(
+            StatusCode::OK,
+            error(asked, code::SERVER_ERROR, "the call was cancelled", None),
+        ),
+        Some(first) if is_batch => reply::array(first, reader),
+        Some(answer) => reply::json(StatusCode::OK, answer),
+    }
+}
+
+fn not_delivered(session: &Session, undelivered: &Undelivered) -> Reply {
+    match undelivered {
+        Undelivered::NotTaken(why) => reply::not_taken(posted::Refused::NotTaken(*why)),
+        Undelivered::Over => reply::no_session(story(session).as_deref()),
+        Undelivered::TooLate => reply::no_place("the server of this session reads nothing"),
+    }
+}
+
+/// Why a session is over, if it is.
+fn story(session: &Session) -> Option<String> {
+    session.lock().over.as_ref().map(Over::story)
+}
+
+fn not_acceptable(message: &str) -> Reply {
+    reply::refusal(StatusCode::NOT_ACCEPTABLE, code::SERVER_ERROR, message)
+}
+
+/// The path of the server.
+const PATH: &str = "/mcp";
+const MOST_BODY: usize = 16 << 20;
+const TOO_LARGE: &str = "a message may have 16 MiB";
+/// The bound on all large bodies together, until their backends have them; a further one waits.
+const MOST_BODIES: usize = 128 << 20;
+const SMALL_BODY: usize = 64 * 1024;
+const BODY_TIME: Duration = Duration::from_secs(60);
+/// The last revision with batches.
+const LAST_BATCHES: &str = "2025-03-26";

@@ -1,0 +1,57 @@
+//! Streamable HTTP from the server's side, for any [`Backend`].
+//!
+//! ```text
+//!   client ──HTTP──▶ ┌────────┐ ──messages──▶ conversation 1      one session, one conversation
+//!   client ──HTTP──▶ │ Server │ ──messages──▶ conversation 2
+//!                    └────────┘
+//! ```
+//!
+//! Every session has a conversation of its own, so that two clients share no state, no capabilities and no
+//! questions. Every request has exactly one answer, also if its conversation ends or its stream breaks:
+//! streams are kept for a while and can be resumed. Payloads pass byte for byte. Every request is checked by
+//! the [`AccessPolicy`] first.
+//!
+//! This crate knows neither sockets nor processes: connections are byte streams.
+
+mod access;
+mod backend;
+mod budget;
+mod calls;
+mod connections;
+mod cors;
+mod drain;
+mod fault;
+mod greeting;
+mod handler;
+mod headers;
+mod life;
+mod log;
+mod news;
+mod parts;
+mod posted;
+mod reader;
+mod rehearsal;
+mod reply;
+mod reserve;
+mod same;
+mod server;
+mod session;
+mod sessions;
+mod settings;
+mod stateless;
+mod streams;
+mod tls;
+mod token;
+mod watched_stream;
+
+pub use access::{AccessPolicy, NotAHost, NotAnOrigin};
+pub use backend::{Backend, Caller, Conversation, Ending, Letter, Principal, Said, Unavailable};
+pub use futures_util::future::BoxFuture;
+pub use futures_util::stream::BoxStream;
+pub use news::SessionNews;
+pub use parts::{ParsedMessage, Unreadable};
+pub use rehearsal::{Rehearsal, rehearse};
+pub use server::Server;
+pub use settings::Settings;
+pub use tls::{Tls, TlsError};
+pub use token::{NotAToken, Token};

@@ -1,0 +1,142 @@
+//! Messages with their bytes: a single one, or the members of a batch, each ready to be written as a line.
+
+use bytes::Bytes;
+use ridethrough_core::message::{Elements, Incoming, Json, Message};
+
+/// A message and its bytes, which contain no line end.
+#[derive(Clone, Debug)]
+pub struct ParsedMessage {
+    /// What was read of it.
+    pub message: Message,
+    /// The bytes that it came in.
+    pub text: Bytes,
+}
+
+impl ParsedMessage {
+    /// Reads one message by itself.
+    pub fn read(json: &Json) -> Result<Self, Unreadable> {
+        match Incoming::parse(json.as_bytes()) {
+            Ok(Incoming::One(message)) => Ok(Self { message, text: on_one_line(json.as_bytes()) }),
+            Ok(Incoming::Batch(_)) | Err(_) => Err(Unreadable::NotJsonRpc),
+        }
+    }
+
+    /// Puts a message together with its text, which is made of JSON.
+    pub(crate) fn made(message: Message, text: String) -> Self {
+        Self { message, text: on_one_line(&text.into()) }
+    }
+
+    /// Reads a part of something larger. It is copied, so that keeping it does not keep the whole.
+    pub fn read_alone(element: &Json) -> Result<Self, Unreadable> {
+        let alone = Json::new(element.as_str().to_owned());
+        Self::read(&alone.map_err(|_| Unreadable::NotJson)?)
+    }
+}
+
+/// The messages of one body.
+#[derive(Debug)]
+pub(crate) enum Parts {
+    Batch(Vec<ParsedMessage>),
+    One(ParsedMessage),
+}
+
+/// Why bytes cannot be read as messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It is not JSON.
+    NotJson,
+    /// It is JSON, but no message.
+    NotJsonRpc,
+    /// The batch has more messages than the limit.
+    TooMany,
+}
+
+impl Parts {
+    /// Reads a body. A batch above the limit is refused before its members are parsed.
+    pub(crate) fn read(text: &Bytes) -> Result<Self, Unreadable> {
+        let Some(elements) = Elements::of(text) else {
+            let json = Json::new(text.clone()).map_err(|_| Unreadable::NotJson)?;
+            return ParsedMessage::read(&json).map(Self::One);
+        };
+        // Checked before the first one is copied.
+        if elements.clone().take(MOST_PARTS + 1).count() > MOST_PARTS {
+            return Err(Unreadable::TooMany);
+        }
+        let parts: Vec<_> = elements
+            .map(|element| ParsedMessage::read_alone(&element.map_err(|_| Unreadable::NotJson)?))
+            .collect::<Result<_, _>>()?;
+        if parts.is_empty() { Err(Unreadable::NotJsonRpc) } else { Ok(Self::Batch(parts)) }
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<ParsedMessage> {
+        match self {
+            Self::Batch(parts) => parts,
+            Self::One(part) => vec![part],
+        }
+    }
+}
+
+/// The JSON without line ends, which can only be between its tokens. A carriage return alone would end a line
+/// of an event stream.
+fn on_one_line(text: &Bytes) -> Bytes {
+    if memchr::memchr2(b'\n', b'\r', text).is_none() {
+        return text.clone();
+    }
+    text.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect()
+}
+
+/// The most messages of a batch: as many as there may be calls under way.
+pub(crate) const MOST_PARTS: usize = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_passes_byte_for_byte_but_for_its_line_ends() {
+        let text = " {\r\n \"method\": \"m\",\n\"params\": {\"z\":1.10,\"a\":\"\\n\"} }\r";
+
+        let Ok(Parts::One(part)) = Parts::read(&Bytes::from(text)) else { panic!("not read") };
+
+        assert_eq!(part.text, "{   \"method\": \"m\", \"params\": {\"z\":1.10,\"a\":\"\\n\"} }");
+    }
+
+    #[test]
+    fn a_batch_is_its_messages() {
+        let text = Bytes::from(r#"[{"method":"a"}, {"id":1,"result":{}}]"#);
+
+        let parts = Parts::read(&text).unwrap().into_vec();
+
+        assert_eq!(parts[0].text, r#"{"method":"a"}"#);
+        assert_eq!(parts[1].text, r#"{"id":1,"result":{}}"#);
+        assert!(!text.as_ptr_range().contains(&parts[0].text.as_ptr()), "it holds the whole batch");
+    }
+
+    #[test]
+    fn a_batch_of_too_many_is_refused_at_the_first_that_is_one_too_many() {
+        let of = |count: usize, end: &str| {
+            let text = format!("[{}{end}", vec!["{\"method\":\"a\"}"; count].join(","));
+            Parts::read(&Bytes::from(text)).map(|parts| parts.into_vec().len())
+        };
+
+        assert_eq!(of(MOST_PARTS, "]"), Ok(MOST_PARTS));
+        assert_eq!(of(MOST_PARTS + 1, "]"), Err(Unreadable::TooMany));
+        assert_eq!(
+            of(MOST_PARTS + 1, ", what is behind it is not looked at"),
+            Err(Unreadable::TooMany)
+        );
+        assert_eq!(of(MOST_PARTS, ""), Err(Unreadable::TooMany), "it may have more");
+        assert_eq!(of(MOST_PARTS - 1, ""), Err(Unreadable::NotJson));
+    }
+
+    #[test]
+    fn what_is_no_message_is_told_apart() {
+        let read = |text: &'static [u8]| Parts::read(&Bytes::from_static(text)).map(|_| ());
+
+        assert_eq!(read(b"nope"), Err(Unreadable::NotJson));
+        assert_eq!(read(b"{\"method\":\"a\xff\"}"), Err(Unreadable::NotJson));
+        for text in [&b"{}"[..], b"[]", b"[[{\"method\":\"a\"}]]", b"7", b"[{}]"] {
+            assert_eq!(read(text), Err(Unreadable::NotJsonRpc));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The messages of a client's POST.
+//!
+//! Work in proportion to the size of a body is done here: outside of every lock, and for a large body on a
+//! thread where it delays no other request.
+
+use bytes::Bytes;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::calls::{NewCalls, NotTaken};
+use crate::parts::{ParsedMessage, Parts, Unreadable};
+
+/// The messages that a client posted.
+#[derive(Debug)]
+pub(crate) struct Posted {
+    pub(crate) parts: Vec<ParsedMessage>,
+    pub(crate) is_batch: bool,
+    /// The calls among them.
+    pub(crate) asked: NewCalls,
+    /// The room that a large body takes, until it is passed on.
+    room: Option<OwnedSemaphorePermit>,
+}
+
+/// Why a body is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    NotTaken(NotTaken),
+    Unreadable(Unreadable),
+}
+
+impl Posted {
+    /// Reads a body.
+    pub(crate) async fn read(
+        body: Bytes,
+        room: Option<OwnedSemaphorePermit>,
+    ) -> Result<Self, Refused> {
+        if body.len() <= LARGE {
+            return Self::read_now(&body, room);
+        }
+        let reading = tokio::task::spawn_blocking(move || Self::read_now(&body, room));
+        // It fails only if the runtime shuts down, and then no request is answered.
+        reading.await.unwrap_or(Err(Refused::Unreadable(Unreadable::NotJson)))
+    }
+
+    fn read_now(body: &Bytes, room: Option<OwnedSemaphorePermit>) -> Result<Self, Refused> {
+        let parts = Parts::read(body).map_err(Refused::Unreadable)?;
+        let is_batch = matches!(parts, Parts::Batch(_));
+        let parts = parts.into_vec();
+        let asked = NewCalls::read(&parts).map_err(Refused::NotTaken)?;
+        Ok(Self { parts, is_batch, asked, room })
+    }
+
+    /// A message of our own.
+    pub(crate) fn of(message: ParsedMessage) -> Self {
+        let parts = vec![message];
+        let asked = NewCalls::read(&parts).unwrap_or_default();
+        Self { parts, is_batch: false, asked, room: None }
+    }
+
+    /// A message in place of the one that was posted. It takes over its room.
+    pub(crate) fn replaced_by(&mut self, message: ParsedMessage) -> Self {
+        Self { room: self.room.take(), ..Self::of(message) }
+    }
+
+    /// Whether it takes room that other bodies may need.
+    pub(crate) const fn is_large(&self) -> bool {
+        self.room.is_some()
+    }
+
+    /// Whether it contains a request.
+    pub(crate) const fn has_calls(&self) -> bool {
+        self.asked.len() > 0
+    }
+}
+
+/// A body of this size is parsed in a fraction of a millisecond.
+const LARGE: usize = 64 * 1024;

@@ -1,0 +1,176 @@
+//! A reader of a stream: one connection, and the events as they are written to it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::sleep;
+
+use crate::log::Entry;
+use crate::session::{Session, Visit};
+use crate::streams::{Next, STANDING, Ticket};
+
+/// Reads one stream of a session. When it is dropped, another connection can read the stream.
+pub(crate) struct Reader {
+    session: Arc<Session>,
+    /// Keeps the session in use; a reader of our own does not.
+    visit: Option<Visit>,
+    stream: u64,
+    ticket: Ticket,
+    /// The number of the last event that was read.
+    cursor: u64,
+    /// Whether to begin with an event without data.
+    primes: bool,
+    /// Whether the stream ends here, whatever comes.
+    is_leaving: bool,
+}
+
+/// One thing that is written on a stream.
+pub(crate) enum Piece {
+    Event(Entry),
+    /// The stream ends because the server does; a client that comes again finds another.
+    Farewell,
+    /// A comment, which keeps the connection alive.
+    Nothing,
+    /// An event with an id and without data, so that the stream can be resumed from its beginning.
+    Priming,
+}
+
+impl Reader {
+    pub(crate) fn new(
+        visit: Visit,
+        stream: u64,
+        ticket: Ticket,
+        cursor: u64,
+        primes: bool,
+    ) -> Self {
+        let session = visit.0.clone();
+        Self { session, visit: Some(visit), stream, ticket, cursor, primes, is_leaving: false }
+    }
+
+    /// A reader that does not keep its session in use.
+    pub(crate) const fn quiet(
+        session: Arc<Session>,
+        stream: u64,
+        ticket: Ticket,
+        cursor: u64,
+    ) -> Self {
+        Self { session, visit: None, stream, ticket, cursor, primes: false, is_leaving: false }
+    }
+
+    /// Lets go of the stream, which goes on collecting.
+    pub(crate) fn pause(&self) {
+        self.session.lock().streams.detach(self.stream, &self.ticket);
+        // Wakes the task that waits for this reader.
+        self.session.room.notify_one();
+    }
+
+    /// Takes the stream up again, behind the last event that was read.
+    pub(crate) fn resume(&mut self) {
+        if let Some((ticket, cursor)) = self.session.lock().streams.attach(self.stream, None) {
+            (self.ticket, self.cursor) = (ticket, cursor);
+        }
+    }
+
+    /// Waits for the next piece; `None` at the end of the stream, or when another reader has taken it over.
+    /// Nothing is lost if the future is dropped.
+    pub(crate) async fn next(&mut self) -> Option<Piece> {
+        if std::mem::take(&mut self.primes) {
+            return Some(Piece::Priming);
+        }
+        loop {
+            let session = &self.session;
+            let next = session.lock().streams.next(self.stream, &self.ticket, self.cursor);
+            match next {
+                Next::Event(entry) => {
+                    self.cursor = entry.number;
+                    session.room.notify_one();
+                    return Some(Piece::Event(entry));
+                }
+                Next::Over => return None,
+                Next::Wait => {}
+            }
+            if self.is_leaving {
+                return None;
+            }
+            tokio::select! {
+                () = self.ticket.notified() => {}
+                () = session.drain.begins(), if self.stream == STANDING && self.visit.is_some() => {
+                    self.is_leaving = true;
+                    return Some(Piece::Farewell);
+                }
+                () = sleep(SILENCE) => return Some(Piece::Nothing),
+            }
+        }
+    }
+
+    /// Waits for the text of the next event; `None` at the end of the stream, or when another reader has
+    /// taken it over.
+    pub(crate) async fn next_event(&mut self) -> Option<Bytes> {
+        loop {
+            if let Piece::Event(entry) = self.next().await? {
+                return Some(entry.text);
+            }
+        }
+    }
+
+    /// The piece as it is written on the wire. A large text is not copied: it is in memory once, however
+    /// slowly it is read.
+    pub(crate) fn write(&self, piece: &Piece) -> Vec<Bytes> {
+        let stream = self.stream;
+        match piece {
+            Piece::Event(Entry { number, text, .. }) => {
+                let head = format!("id: {stream}-{number}\ndata: ");
+                if text.len() <= SMALL {
+                    vec![[head.as_bytes(), text, b"\n\n"].concat().into()]
+                } else {
+                    vec![head.into(), text.clone(), Bytes::from_static(b"\n\n")]
+                }
+            }
+            Piece::Farewell => {
+                vec![format!("retry: {}\n\n", COME_AGAIN.as_millis()).into()]
+            }
+            Piece::Nothing => vec![Bytes::from_static(b": still here\n\n")],
+            Piece::Priming => {
+                let retry = RETRY.as_millis();
+                vec![format!("id: {stream}-{}\nretry: {retry}\ndata: \n\n", self.cursor).into()]
+            }
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.pause();
+    }
+}
+
+/// The stream and the event of an id that `Reader::write` wrote.
+pub(crate) fn place_of(event_id: &str) -> Option<(u64, u64)> {
+    let (stream, event) = event_id.split_once('-')?;
+    let number = |text: &str| text.bytes().all(|it| it.is_ascii_digit()).then(|| text.parse().ok());
+    Some((number(stream)??, number(event)??))
+}
+
+/// After this time without an event a comment is sent: it reveals a dead connection, and keeps proxies from
+/// closing a quiet one.
+const SILENCE: Duration = Duration::from_secs(15);
+/// Below this size a copy is cheaper than a write in pieces.
+const SMALL: usize = 16 * 1024;
+/// How soon a client is asked to resume after its connection broke.
+const RETRY: Duration = Duration::from_millis(500);
+/// How soon a client is asked to come again when the server is being replaced.
+const COME_AGAIN: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_events_are_read_back() {
+        assert_eq!(place_of("3-17"), Some((3, 17)));
+        for id in ["", "3", "3-", "-17", "3-+1", "x-1", "3-1-1", "99999999999999999999-1"] {
+            assert_eq!(place_of(id), None, "{id}");
+        }
+    }
+}

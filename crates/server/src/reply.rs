@@ -1,0 +1,223 @@
+//! The HTTP answers of the server.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::{self, Stream, StreamExt};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use ridethrough_core::message::Id;
+use ridethrough_core::message::code;
+
+use crate::access::Closed;
+use crate::backend::Unavailable;
+use crate::calls::{LONGEST_ID, MOST_CALLS, NotTaken};
+use crate::fault::error;
+use crate::headers::{EVENTS, JSON};
+use crate::parts::{MOST_PARTS, Unreadable};
+use crate::posted::Refused;
+use crate::reader::{Piece, Reader};
+
+/// An HTTP answer.
+pub(crate) type Reply = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// An answer without a body.
+pub(crate) fn empty(status: StatusCode) -> Reply {
+    reply(status, Empty::new().boxed_unsync())
+}
+
+/// An answer with a JSON body.
+pub(crate) fn json(status: StatusCode, body: Bytes) -> Reply {
+    with(reply(status, Full::new(body).boxed_unsync()), CONTENT_TYPE, JSON)
+}
+
+/// An answer with a JSON body in pieces. A large one is not copied.
+pub(crate) fn pieces(status: StatusCode, pieces: Vec<Bytes>) -> Reply {
+    if pieces.iter().map(Bytes::len).sum::<usize>() <= SMALL {
+        return json(status, pieces.concat().into());
+    }
+    let frames = stream::iter(pieces).map(|bytes| Ok(Frame::data(bytes)));
+    with(reply(status, BodyExt::boxed_unsync(StreamBody::new(frames))), CONTENT_TYPE, JSON)
+}
+
+/// An answer with a JSON-RPC error that belongs to no request in particular.
+pub(crate) fn refusal(status: StatusCode, code: i64, message: &str) -> Reply {
+    json(status, error(None, code, message, None))
+}
+
+/// An event stream: the pieces that were read already, then everything that comes.
+pub(crate) fn events(read: Vec<Piece>, reader: Reader) -> Reply {
+    let read: Vec<_> = read.iter().map(|piece| reader.write(piece)).collect();
+    let rest = stream::unfold(reader, |mut reader| async {
+        let piece = reader.next().await?;
+        Some((reader.write(&piece), reader))
+    });
+    event_stream(read, rest)
+}
+
+/// An event stream of what is there already, and of what comes.
+pub(crate) fn event_stream(
+    first: Vec<Vec<Bytes>>,
+    rest: impl Stream<Item = Vec<Bytes>> + Send + 'static,
+) -> Reply {
+    let frames = stream::iter(first).chain(rest).flat_map(stream::iter);
+    let frames = frames.map(|bytes| Ok(Frame::data(bytes)));
+    let reply = reply(StatusCode::OK, BodyExt::boxed_unsync(StreamBody::new(frames)));
+    let reply = with(reply, CONTENT_TYPE, EVENTS);
+    // A proxy that buffers would delay events.
+    let reply = with(reply, HeaderName::from_static("x-accel-buffering"), "no");
+    with(reply, CACHE_CONTROL, "no-cache, no-transform")
+}
+
+/// A JSON array of this answer and of all that follow, each written when it arrives: together they may be
+/// more than may be in memory.
+pub(crate) fn array(first: Bytes, reader: Reader) -> Reply {
+    let rest = stream::unfold(reader, |mut reader| async {
+        let answer = reader.next_event().await?;
+        Some(([Bytes::from_static(b","), answer], reader))
+    });
+    let first = stream::iter([Bytes::from_static(b"["), first]);
+    let end = stream::iter([Bytes::from_static(b"]")]);
+    let frames = first.chain(rest.flat_map(stream::iter)).chain(end);
+    let frames = frames.map(|bytes| Ok(Frame::data(bytes)));
+    let body = BodyExt::boxed_unsync(StreamBody::new(frames));
+    with(reply(StatusCode::OK, body), CONTENT_TYPE, JSON)
+}
+
+/// 503: there is no place for the connection, for this reason.
+pub(crate) fn no_place(why: &str) -> Reply {
+    let why = Unavailable { what: why.to_owned(), retry_after: Duration::from_secs(1) };
+    unavailable(None, &why)
+}
+
+/// The answer to a request that the access policy refuses.
+pub(crate) fn closed(why: Closed) -> Reply {
+    let (status, message) = match why {
+        Closed::Host => {
+            (StatusCode::FORBIDDEN, "this name is none of ours; `--allow-host` adds one")
+        }
+        Closed::Origin => {
+            (StatusCode::FORBIDDEN, "pages of this origin may not call; `--allow-origin` adds one")
+        }
+        Closed::NoToken => {
+            (StatusCode::UNAUTHORIZED, "show the token: `Authorization: Bearer ...`")
+        }
+        Closed::WrongToken => (StatusCode::UNAUTHORIZED, "this is not the token"),
+    };
+    let reply = refusal(status, code::SERVER_ERROR, message);
+    match why {
+        Closed::Host | Closed::Origin => reply,
+        Closed::NoToken => with(reply, WWW_AUTHENTICATE, "Bearer"),
+        Closed::WrongToken => with(reply, WWW_AUTHENTICATE, "Bearer error=\"invalid_token\""),
+    }
+}
+
+/// 503: no session can begin now. `Retry-After` is rounded up, and is at least a second, so that a client
+/// never comes back too early.
+pub(crate) fn unavailable(id: Option<&Id>, why: &Unavailable) -> Reply {
+    let Unavailable { what, retry_after } = why;
+    let seconds = whole_seconds(*retry_after).max(1);
+    let message = format!("{what}; nothing was run; come again in {seconds} s");
+    let reply =
+        json(StatusCode::SERVICE_UNAVAILABLE, error(id, code::SERVER_ERROR, &message, None));
+    with(reply, RETRY_AFTER, &seconds.to_string())
+}
+
+/// 404: there is no such session, for this reason if it is known.
+pub(crate) fn no_session(why: Option<&str>) -> Reply {
+    let message = match why {
+        Some(why) => format!("Session not found: {why}; begin a new one with `initialize`"),
+        None => "Session not found; begin a new one with `initialize`".to_owned(),
+    };
+    refusal(StatusCode::NOT_FOUND, code::SESSION_NOT_FOUND, &message)
+}
+
+/// 400: the request names no session.
+pub(crate) fn which_session() -> Reply {
+    let message = "Mcp-Session-Id header is required; a session begins with `initialize`";
+    refusal(StatusCode::BAD_REQUEST, code::SERVER_ERROR, message)
+}
+
+/// 404: the path is wrong.
+pub(crate) fn nothing_here() -> Reply {
+    let body = Full::new(Bytes::from_static(b"there is nothing here; the server is at /mcp\n"));
+    with(reply(StatusCode::NOT_FOUND, body.boxed_unsync()), CONTENT_TYPE, "text/plain")
+}
+
+/// 405: the method is wrong.
+pub(crate) fn not_that_way() -> Reply {
+    let reply =
+        refusal(StatusCode::METHOD_NOT_ALLOWED, code::SERVER_ERROR, "only GET, POST and DELETE");
+    with(reply, ALLOW, "GET, POST, DELETE")
+}
+
+/// 405: the stateless revision has POST only.
+pub(crate) fn only_post() -> Reply {
+    let reply = refusal(
+        StatusCode::METHOD_NOT_ALLOWED,
+        code::SERVER_ERROR,
+        "2026-07-28 has only POST; listen with `subscriptions/listen`",
+    );
+    with(reply, ALLOW, "POST")
+}
+
+/// The answer to a body that is refused. Nothing of it was run.
+pub(crate) fn not_taken(why: Refused) -> Reply {
+    match why {
+        Refused::NotTaken(NotTaken::InUse) => {
+            wrong("a call with this id is under way; ids are used once")
+        }
+        Refused::NotTaken(NotTaken::TooLong) => {
+            wrong(&format!("an id and a progress token may have {LONGEST_ID} bytes"))
+        }
+        Refused::NotTaken(NotTaken::TooMany) => {
+            let message = format!(
+                "{MOST_CALLS} calls of this session may be under way at once; nothing was run; \
+                 come again when some are answered"
+            );
+            refusal(StatusCode::TOO_MANY_REQUESTS, code::SERVER_ERROR, &message)
+        }
+        Refused::Unreadable(Unreadable::NotJson) => {
+            unreadable(StatusCode::BAD_REQUEST, "this is not JSON")
+        }
+        Refused::Unreadable(Unreadable::NotJsonRpc) => wrong("this is no JSON-RPC message"),
+        Refused::Unreadable(Unreadable::TooMany) => {
+            let message = format!("a batch may have {MOST_PARTS} messages; nothing was run");
+            refusal(StatusCode::PAYLOAD_TOO_LARGE, code::INVALID_REQUEST, &message)
+        }
+    }
+}
+
+/// The answer to a body that cannot be read.
+pub(crate) fn unreadable(status: StatusCode, message: &str) -> Reply {
+    refusal(status, code::PARSE_ERROR, message)
+}
+
+/// 400: the request cannot be answered, for this reason.
+pub(crate) fn wrong(message: &str) -> Reply {
+    refusal(StatusCode::BAD_REQUEST, code::INVALID_REQUEST, message)
+}
+
+pub(crate) fn with(mut reply: Reply, name: HeaderName, value: &str) -> Reply {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        reply.headers_mut().insert(name, value);
+    }
+    reply
+}
+
+fn reply(status: StatusCode, body: UnsyncBoxBody<Bytes, Infallible>) -> Reply {
+    let mut reply = Response::new(body);
+    *reply.status_mut() = status;
+    reply
+}
+
+fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
+}
+
+/// Below this size a copy is cheaper than a write in pieces.
+const SMALL: usize = 16 * 1024;

@@ -1,0 +1,120 @@
+//! Makes room for what a backend writes, when its session holds as much as it may.
+//!
+//! ```text
+//!   full ──▶ forget what ended and nobody reads ──▶ wait for who reads ──10 s──▶ close who does not
+//!                                                        │    └──60 s──▶ cut off who has taken nothing
+//!                                                        └── nobody is read to ──▶ no room
+//! ```
+//! In HTTP/2 a client can stop one stream and go on reading its connection, so that no write is ever blocked.
+//! Only the session's own backend waits meanwhile.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use crate::budget::{Full, Reservation};
+use crate::connections::Connections;
+use crate::session::Session;
+
+/// Makes room for what the backend of one session writes.
+pub(crate) struct Reserve {
+    pub(crate) session: Arc<Session>,
+    pub(crate) connections: Arc<Connections>,
+    /// All sessions.
+    pub(crate) all: Box<dyn Fn() -> Vec<Arc<Session>> + Send + Sync>,
+}
+
+impl Reserve {
+    /// Takes room for this many bytes; `None` if there is none, and no client reads.
+    pub(crate) async fn take(&self, bytes: usize) -> Option<Reservation> {
+        let mut deadline = None;
+        let mut seen: Option<Seen> = None;
+        loop {
+            // Taken before the check, so that room given back meanwhile is not missed.
+            let room = self.session.share.room();
+            let full = match self.session.share.take(bytes) {
+                Ok(reservation) => return Some(reservation),
+                Err(full) => full,
+            };
+            if self.forget(full) {
+                continue;
+            }
+            let seen_now = || Seen { since: Instant::now(), unread: self.unread(full) };
+            let unmoved = seen.get_or_insert_with(seen_now);
+            if unmoved.since.elapsed() >= LONGEST_STANDSTILL && seen.take().is_some_and(Seen::cut) {
+                continue;
+            }
+            let whose = (full == Full::Session).then_some(self.session.number);
+            let patience = if self.is_read(whose) { LONGEST_LAG } else { HANDING_OVER };
+            let until = *deadline.get_or_insert_with(|| Instant::now() + patience);
+            let is_late = tokio::select! {
+                () = room => false,
+                // A reader has gone, so there may be more to drop.
+                () = self.session.room.notified() => false,
+                () = sleep_until(until) => true,
+            };
+            if !is_late {
+                continue;
+            }
+            deadline = None;
+            let makes_room = || {
+                self.connections.close_stalled(whose, LONGEST_LAG)
+                    || self.is_read(whose)
+                    || self.forget(full)
+            };
+            if !makes_room() {
+                return None;
+            }
+        }
+    }
+
+    /// Whether a client reads, or is about to read, something that is kept.
+    fn is_read(&self, whose: Option<u64>) -> bool {
+        self.session.lock().streams.is_awaited() || self.connections.is_writing(whose)
+    }
+
+    fn forget(&self, full: Full) -> bool {
+        match full {
+            Full::Session => self.session.lock().streams.forget_something(),
+            Full::All => (self.all)().iter().any(|it| it.lock().streams.forget_something()),
+        }
+    }
+
+    fn unread(&self, full: Full) -> Vec<Unread> {
+        let sessions = match full {
+            Full::Session => vec![self.session.clone()],
+            Full::All => (self.all)(),
+        };
+        let places = |session: Arc<Session>| {
+            let places = session.lock().streams.unread().collect();
+            (session, places)
+        };
+        sessions.into_iter().map(places).collect()
+    }
+}
+
+/// A session, and the places of its streams with something to read.
+type Unread = (Arc<Session>, Vec<(u64, u64)>);
+
+/// Streams with something to read, as they were at a time.
+struct Seen {
+    since: Instant,
+    unread: Vec<Unread>,
+}
+
+impl Seen {
+    /// Cuts off the readers that have taken nothing since. Returns whether there was any.
+    fn cut(self) -> bool {
+        let cut =
+            |(session, places): &(Arc<Session>, Vec<_>)| session.lock().streams.cut_unmoved(places);
+        self.unread.iter().filter(|it| cut(it)).count() > 0
+    }
+}
+
+/// How long a backend waits for a client that does not read.
+pub(crate) const LONGEST_LAG: Duration = Duration::from_secs(10);
+/// How long others wait for a reader that takes nothing. It can resume for what is kept.
+const LONGEST_STANDSTILL: Duration = Duration::from_secs(60);
+/// The time between handing an event to a connection and the begin of its write.
+const HANDING_OVER: Duration = Duration::from_secs(1);

@@ -1,0 +1,190 @@
+//! The public type of this crate: a backend that is reached by HTTP.
+
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{sleep, timeout};
+
+use crate::access::AccessPolicy;
+use crate::backend::Backend;
+use crate::connections::{Answering, Connections, OpenConnection};
+use crate::handler::RequestHandler;
+use crate::news::SessionNews;
+use crate::sessions::Sessions;
+use crate::settings::Settings;
+use crate::tls::Tls;
+use crate::watched_stream::WatchedStream;
+
+/// A backend that is reached by HTTP at the path `/mcp`.
+///
+/// Clones share one server.
+#[derive(Clone)]
+pub struct Server {
+    handler: Arc<RequestHandler>,
+    connections: Arc<Connections>,
+}
+
+impl Server {
+    /// Serves the backend to the clients that the policy lets in. Events for people go to `tell`, which must
+    /// not block.
+    pub fn new(
+        backend: impl Backend,
+        access: AccessPolicy,
+        settings: Settings,
+        tell: impl Fn(SessionNews) + Send + Sync + 'static,
+    ) -> Self {
+        let connections = Arc::<Connections>::default();
+        let sessions =
+            Sessions::new(Arc::new(backend), settings, Arc::new(tell), connections.clone());
+        let handler = RequestHandler::new(access, Arc::new(sessions), connections.clone());
+        Self { handler: Arc::new(handler), connections }
+    }
+
+    /// Answers all requests on one connection, in HTTP/1.1 or HTTP/2 as the client begins, until it ends, is
+    /// silent for too long, must make room for another, or the server is drained.
+    pub async fn serve(&self, connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
+        let admitted = self.connections.admit();
+        let stream = WatchedStream { stream: connection, connection: admitted.connection.clone() };
+        self.serve_admitted(stream, &admitted).await;
+    }
+
+    /// Answers all requests on one connection as [`serve`](Self::serve) does, in TLS. The handshake counts as
+    /// the head of the first request.
+    pub async fn serve_tls(
+        &self,
+        connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        tls: &Tls,
+    ) {
+        let admitted = self.connections.admit();
+        let stream = WatchedStream { stream: connection, connection: admitted.connection.clone() };
+        let stream = tokio::select! {
+            stream = tls.acceptor.accept(stream) => stream,
+            () = admitted.connection.must_close() => return,
+        };
+        // A client that speaks no TLS, or does not trust the certificate, has seen why.
+        if let Ok(stream) = stream {
+            self.serve_admitted(stream, &admitted).await;
+        }
+    }
+
+    async fn serve_admitted(
+        &self,
+        connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        admitted: &OpenConnection,
+    ) {
+        let (handler, open) = (self.handler.clone(), admitted.connection.clone());
+        let service = service_fn(move |request| {
+            let (handler, connection) = (handler.clone(), open.clone());
+            let answering = connection.answer();
+            async move {
+                let reply = handler.answer(request, &connection).await;
+                Ok::<_, Infallible>(reply.map(|body| Answered { body, _answering: answering }))
+            }
+        });
+        let builder = protocols();
+        let mut serving = pin!(builder.serve_connection(TokioIo::new(connection), service));
+        let mut must_close = pin!(admitted.connection.must_close());
+        tokio::select! {
+            // The client notices a broken connection; calls under way can be resumed.
+            _ = serving.as_mut() => return,
+            () = must_close.as_mut() => return,
+            () = self.handler.sessions.drain.begins() => serving.as_mut().graceful_shutdown(),
+        }
+        tokio::select! {
+            _ = serving => {}
+            () = must_close => {}
+        }
+    }
+
+    /// Lets calls finish, for as long as this at most: no session begins, standing streams end and ask to be
+    /// opened again elsewhere, and connections are closed after their last answer. Returns whether all have
+    /// finished.
+    pub async fn drain(&self, longest: Duration) -> bool {
+        self.handler.sessions.drain.begin();
+        let finished = async {
+            while !self.connections.is_empty() || self.handler.sessions.is_busy() {
+                sleep(LOOK).await;
+            }
+        };
+        timeout(longest, finished).await.is_ok()
+    }
+
+    /// Closes the connection that was silent for longest among those that have not shown the token, for when
+    /// the system has no more file descriptors.
+    pub fn make_room(&self) {
+        self.connections.make_room();
+    }
+
+    /// Ends all sessions, and waits until their conversations have ended. No new session begins.
+    pub async fn close(&self) {
+        self.handler.sessions.close().await;
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").finish_non_exhaustive()
+    }
+}
+
+/// The body of an answer. Its request counts as being answered until the body is dropped.
+struct Answered {
+    body: UnsyncBoxBody<Bytes, Infallible>,
+    _answering: Answering,
+}
+
+impl Body for Answered {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+fn protocols() -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(REST)
+        .max_buf_size(MOST_HEAD)
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(MOST_STREAMS)
+        .max_header_list_size(MOST_HEAD as u32)
+        .keep_alive_interval(SILENCE)
+        .keep_alive_timeout(SILENCE);
+    builder
+}
+
+/// How long the head of the next request of an authenticated connection may take.
+const REST: Duration = Duration::from_secs(60);
+/// As many calls as a client has under way at once, many times over.
+const MOST_STREAMS: u32 = 200;
+/// After this time without a sign of a peer that speaks HTTP/2 it is pinged, and after it again closed.
+const SILENCE: Duration = Duration::from_secs(20);
+/// How often it is looked whether calls have finished.
+const LOOK: Duration = Duration::from_millis(20);
+const MOST_HEAD: usize = 64 * 1024;

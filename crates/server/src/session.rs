@@ -1,0 +1,268 @@
+//! One session: the state that its client's requests and its conversation share. The task in `life` runs it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ridethrough_core::message::notification;
+use ridethrough_core::message::{Answer, Json, Message};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::time::{Instant, timeout};
+
+use crate::backend::{Letter, Principal};
+use crate::budget::SessionBudget;
+use crate::calls::NotTaken;
+use crate::drain::Drain;
+use crate::fault::Over;
+use crate::parts::ParsedMessage;
+use crate::posted::Posted;
+use crate::reader::Reader;
+use crate::streams::{Carries, GREETING, STANDING, Streams};
+
+/// A session of one client.
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) number: u64,
+    /// To whom it belongs.
+    pub(crate) principal: Principal,
+    /// The memory that may be used for it.
+    pub(crate) share: SessionBudget,
+    state: Mutex<SessionState>,
+    /// Messages for the conversation.
+    outbox: mpsc::Sender<Letter>,
+    pub(crate) drain: Drain,
+    /// Wakes the task that waits for a reader, when one has taken something.
+    pub(crate) room: Notify,
+    /// The reason why the session is asked to end.
+    pub(crate) asked_to_end: watch::Sender<Option<&'static str>>,
+}
+
+pub(crate) struct SessionState {
+    pub(crate) streams: Streams,
+    /// The revision that was agreed on, once it is known.
+    pub(crate) version: Option<String>,
+    pub(crate) over: Option<Over>,
+    /// How many requests and streams are open.
+    visits: usize,
+    /// When the last request or stream ended, or a call was last answered.
+    last_use: Instant,
+}
+
+/// Why a message did not reach the backend.
+#[derive(Debug)]
+pub(crate) enum Undelivered {
+    NotTaken(NotTaken),
+    Over,
+    /// The backend reads nothing, and the time to wait for it is over.
+    TooLate,
+}
+
+impl Session {
+    /// Creates a session whose messages go to `outbox`.
+    pub(crate) fn new(
+        id: String,
+        number: u64,
+        principal: Principal,
+        share: SessionBudget,
+        outbox: mpsc::Sender<Letter>,
+        drain: Drain,
+    ) -> Arc<Self> {
+        let state = SessionState {
+            streams: Streams::new(),
+            version: None,
+            over: None,
+            visits: 0,
+            last_use: Instant::now(),
+        };
+        let session = Self {
+            id,
+            number,
+            principal,
+            share,
+            state: Mutex::new(state),
+            outbox,
+            drain,
+            room: Notify::new(),
+            asked_to_end: watch::channel(None).0,
+        };
+        Arc::new(session)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, SessionState> {
+        // No code panics in the middle of a change, so a poisoned lock is still valid.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the session in use until the guard is dropped.
+    pub(crate) fn visit(self: &Arc<Self>) -> Visit {
+        self.lock().visits += 1;
+        Visit(self.clone())
+    }
+
+    /// When the session will have been unused for `idle`. For a session in use, this is a time to ask again;
+    /// so it is, for a day, for one with a call under way whose client is gone.
+    pub(crate) fn idle_at(&self, now: Instant, idle: Duration) -> Instant {
+        let state = self.lock();
+        match (state.visits, state.streams.is_busy()) {
+            (0, false) => state.last_use + idle,
+            (0, true) => (now + idle).min(state.last_use + idle.max(LONGEST_CALL)),
+            _ => now + idle,
+        }
+    }
+
+    /// Since when the session is unused; `None` if a request, a stream or a call is open, or if it is about
+    /// to end.
+    pub(crate) fn unused_since(&self) -> Option<Instant> {
+        let state = self.lock();
+        let is_used = state.visits > 0 || state.streams.is_busy() || state.over.is_some();
+        (!is_used && self.asked_to_end.borrow().is_none()).then_some(state.last_use)
+    }
+
+    /// Sends a request, or the requests of a batch with the other messages in it, and opens the stream for
+    /// the answers. Nothing is sent and no stream is opened if the future is dropped.
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        posted: Posted,
+        carries: Carries,
+    ) -> Result<Reader, Undelivered> {
+        let place = self.place(&posted).await?;
+        let Posted { parts, asked, .. } = posted;
+        let stream = {
+            let mut state = self.lock();
+            if state.over.is_some() {
+                return Err(Undelivered::Over);
+            }
+            state.streams.open(asked, carries).map_err(Undelivered::NotTaken)?
+        };
+        let reader = self.attach(stream, None).ok_or(Undelivered::Over)?;
+        self.note(&parts);
+        place.send(parts);
+        Ok(reader)
+    }
+
+    /// Sends messages that have no answer: notifications, and answers to the backend's questions.
+    pub(crate) async fn tell(&self, posted: Posted) -> Result<(), Undelivered> {
+        let place = self.place(&posted).await?;
+        self.note(&posted.parts);
+        place.send(posted.parts);
+        Ok(())
+    }
+
+    /// Waits until the backend reads another message. A large message waits for a limited time only, because it
+    /// takes room that others may need.
+    async fn place(&self, posted: &Posted) -> Result<mpsc::Permit<'_, Letter>, Undelivered> {
+        let place = self.outbox.reserve();
+        let place = if posted.is_large() {
+            timeout(LONGEST_WAIT, place).await.map_err(|_| Undelivered::TooLate)?
+        } else {
+            place.await
+        };
+        place.map_err(|_| Undelivered::Over)
+    }
+
+    /// Attaches a reader to a stream, which keeps the session in use.
+    pub(crate) fn attach(self: &Arc<Self>, stream: u64, after: Option<u64>) -> Option<Reader> {
+        let visit = self.visit();
+        let mut state = self.lock();
+        let (ticket, cursor) = state.streams.attach(stream, after)?;
+        let primes = state.version.as_deref().is_some_and(|version| version >= PRIMING_SINCE);
+        drop(state);
+        Some(Reader::new(visit, stream, ticket, cursor, primes))
+    }
+
+    /// Attaches a reader of our own to the standing stream. It does not keep the session in use.
+    pub(crate) fn attach_quietly(self: &Arc<Self>) -> Option<Reader> {
+        let (ticket, cursor) = self.lock().streams.attach(STANDING, None)?;
+        Some(Reader::quiet(self.clone(), STANDING, ticket, cursor))
+    }
+
+    /// Asks the session to end. The first reason counts.
+    pub(crate) fn end(&self, why: &'static str) {
+        self.asked_to_end.send_if_modified(|reason| {
+            let is_first = reason.is_none();
+            reason.get_or_insert(why);
+            is_first
+        });
+    }
+
+    /// Marks the session as over: its calls under way are answered with the reason.
+    pub(crate) fn is_over(&self, over: Over) {
+        let mut state = self.lock();
+        state.streams.end(|id| over.answer(id));
+        state.over = Some(over);
+    }
+
+    /// Whether a request may name this revision: any revision with sessions, or the one agreed on.
+    pub(crate) fn speaks(&self, version: &str) -> bool {
+        LEGACY.contains(&version) || self.lock().version.as_deref() == Some(version)
+    }
+
+    /// Records messages of the client that are on their way to the backend.
+    fn note(&self, parts: &[ParsedMessage]) {
+        for ParsedMessage { message, .. } in parts {
+            if let Message::Notification { method, params: Some(params) } = message
+                && &**method == notification::CANCELLED
+                && let Some(id) = params.member("requestId")
+            {
+                self.lock().streams.cancel(&id);
+            }
+        }
+    }
+}
+
+impl SessionState {
+    /// Puts a message of the backend into the stream it belongs to.
+    pub(crate) fn hear(&mut self, part: &ParsedMessage, call: Option<&Json>) {
+        if let Message::Response { answer, .. } = &part.message
+            && let Some(stream) = self.streams.target(&part.message, call)
+        {
+            self.last_use = Instant::now();
+            if let (GREETING, Answer::Result(result)) = (stream, answer) {
+                let agreed = result.member("protocolVersion");
+                self.version = agreed.and_then(|it| it.read::<String>());
+            }
+        }
+        self.streams.push(part, call);
+    }
+}
+
+/// A session whose client cannot use it yet. If it never can, because the client leaves for example, the
+/// session is ended.
+pub(crate) struct Unclaimed(Option<Arc<Session>>);
+
+impl Unclaimed {
+    pub(crate) const fn new(session: Arc<Session>) -> Self {
+        Self(Some(session))
+    }
+
+    /// Leaves the session to its client.
+    pub(crate) fn claim(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if let Some(session) = &self.0 {
+            session.end("it never began");
+        }
+    }
+}
+
+/// A use of the session: a request that is being answered, or an open stream.
+pub(crate) struct Visit(pub(crate) Arc<Session>);
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.visits -= 1;
+        state.last_use = Instant::now();
+    }
+}
+
+/// How long a large message waits for a backend that reads nothing.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// How long a call may run without its client.
+const LONGEST_CALL: Duration = Duration::from_secs(24 * 60 * 60);
+/// The first revision with events that have an id and no data; clients of earlier ones cannot read them.
+const PRIMING_SINCE: &str = "2025-11-25";
+const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];

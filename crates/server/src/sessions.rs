@@ -1,0 +1,175 @@
+//! All sessions: how one begins, is found and is removed, and how many there may be.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+
+use crate::backend::{Backend, Caller, Conversation, Principal, Unavailable};
+use crate::budget::MemoryBudget;
+use crate::connections::Connections;
+use crate::drain::Drain;
+use crate::life::{Ears, Life};
+use crate::news::SessionNews;
+use crate::reserve::Reserve;
+use crate::session::Session;
+use crate::settings::Settings;
+use crate::token::random_hex;
+
+/// The sessions of a server.
+pub(crate) struct Sessions {
+    backend: Arc<dyn Backend>,
+    settings: Settings,
+    tell: Arc<dyn Fn(SessionNews) + Send + Sync>,
+    table: Mutex<BTreeMap<String, Arc<Session>>>,
+    /// The memory for what conversations said and clients have not read yet.
+    store: Arc<MemoryBudget>,
+    connections: Arc<Connections>,
+    /// One permit for each conversation that may be open.
+    places: Arc<Semaphore>,
+    counter: AtomicU64,
+    pub(crate) drain: Drain,
+    is_closing: AtomicBool,
+}
+
+impl Sessions {
+    pub(crate) fn new(
+        backend: Arc<dyn Backend>,
+        settings: Settings,
+        tell: Arc<dyn Fn(SessionNews) + Send + Sync>,
+        connections: Arc<Connections>,
+    ) -> Self {
+        Self {
+            backend,
+            places: Arc::new(Semaphore::new(settings.sessions)),
+            settings,
+            tell,
+            table: Mutex::default(),
+            store: Arc::default(),
+            connections,
+            counter: AtomicU64::new(1),
+            drain: Drain::default(),
+            is_closing: AtomicBool::new(false),
+        }
+    }
+
+    /// Begins a session with a conversation of its own.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        caller: &Caller,
+    ) -> Result<Arc<Session>, Unavailable> {
+        if self.drain.has_begun() || self.is_closing.load(Ordering::Relaxed) {
+            return Err(unavailable("the server is being stopped".to_owned(), FULL));
+        }
+        let place = self.place().await?;
+        let id = random_hex::<16>().map_err(|error| unavailable(error.to_string(), FULL))?;
+        let Conversation { outbox, inbox, open } = self.backend.open(caller).await?;
+        let number = self.counter.fetch_add(1, Ordering::Relaxed);
+        let principal = caller.principal.clone();
+        let session =
+            Session::new(id, number, principal, self.store.share(), outbox, self.drain.clone());
+        self.table().insert(session.id.clone(), session.clone());
+        (self.tell)(SessionNews::Began { session: session.number });
+        let (name, tell) = (self.backend.name().to_owned(), self.tell.clone());
+        let all = Arc::downgrade(self);
+        let all = Box::new(move || all.upgrade().map(|all| all.all()).unwrap_or_default());
+        let (connections, heard) = (self.connections.clone(), session.clone());
+        let room = Reserve { session: heard, connections, all };
+        let ears = Ears { session: session.clone(), name, tell, room };
+        let life = Life { ears, idle: self.settings.idle, inbox: inbox.fuse(), open };
+        tokio::spawn(self.clone().live(session.clone(), life, place));
+        // `close` may have read the table just before this session was added.
+        if self.is_closing.load(Ordering::Relaxed) {
+            session.end(CLOSING);
+        }
+        Ok(session)
+    }
+
+    /// The session of this id, if it belongs to this principal; also one that is over, for a while.
+    pub(crate) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<Session>> {
+        self.table().get(id).filter(|session| session.principal == *principal).cloned()
+    }
+
+    /// The name of what is behind the server, which clients may see.
+    pub(crate) fn name(&self) -> &str {
+        self.backend.name()
+    }
+
+    /// Whether a call of any session is under way.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.table().values().any(|session| session.lock().streams.is_busy())
+    }
+
+    /// Ends all sessions, and waits until their conversations have ended.
+    pub(crate) async fn close(&self) {
+        self.is_closing.store(true, Ordering::Relaxed);
+        self.table().values().for_each(|session| session.end(CLOSING));
+        let all = u32::try_from(self.settings.sessions).expect("bounded by the settings");
+        // It fails only if the semaphore is closed, which never happens.
+        let _ = self.places.acquire_many(all).await;
+    }
+
+    /// Takes a place for one more session. If there is none, ends the session that was unused for longest:
+    /// many clients leave without `DELETE`, and one that comes back begins a new session.
+    async fn place(&self) -> Result<OwnedSemaphorePermit, Unavailable> {
+        if let Ok(place) = self.places.clone().try_acquire_owned() {
+            return Ok(place);
+        }
+        if let Some(unused) = self.unused() {
+            unused.end("another client needed its place");
+            if let Ok(Ok(place)) = timeout(FAREWELL, self.places.clone().acquire_owned()).await {
+                return Ok(place);
+            }
+        }
+        let most = self.settings.sessions;
+        Err(unavailable(format!("all {most} sessions are taken"), FULL))
+    }
+
+    fn unused(&self) -> Option<Arc<Session>> {
+        let table = self.table();
+        let unused = table.values().filter_map(|session| Some((session.unused_since()?, session)));
+        let (since, longest) = unused.min_by_key(|(since, _)| *since)?;
+        (since.elapsed() >= UNUSED).then(|| longest.clone())
+    }
+
+    async fn live(
+        self: Arc<Self>,
+        session: Arc<Session>,
+        mut life: Life,
+        place: OwnedSemaphorePermit,
+    ) {
+        let over = life.listen().await;
+        life.is_over(over);
+        life.bury().await;
+        drop(place);
+        sleep(GRAVE).await;
+        self.table().remove(&session.id);
+    }
+
+    fn all(&self) -> Vec<Arc<Session>> {
+        self.table().values().cloned().collect()
+    }
+
+    fn table(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Session>>> {
+        // No code panics in the middle of a change, so a poisoned lock is still valid.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const fn unavailable(what: String, retry_after: Duration) -> Unavailable {
+    Unavailable { what, retry_after }
+}
+
+const CLOSING: &str = "the server is being stopped";
+/// The `Retry-After` when there is no place.
+const FULL: Duration = Duration::from_secs(5);
+/// How long a session must have been unused before its place is given away.
+const UNUSED: Duration = Duration::from_secs(10);
+/// How long to wait for the end of such a session's conversation.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// How long the streams of a session that is over can be resumed.
+const GRAVE: Duration = Duration::from_secs(60);

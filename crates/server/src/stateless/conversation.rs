@@ -1,0 +1,357 @@
+//! The one conversation that all stateless requests of a principal share, in which the server itself plays
+//! the client.
+//!
+//! ```text
+//!   request 1 ──▶ ┌────────────────────┐ ──ids of our own──▶ backend
+//!   request 2 ──▶ │ SharedConversation │ ◀──answers, progress: by id and token──
+//!                 └────────────────────┘ ◀──questions, log, changes: as said in `hear`──
+//! ```
+//! It is a session like that of any client, with its streams, its bounds and its idle time.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ridethrough_core::Version;
+use ridethrough_core::message::{Answer, Id, Incoming, Json, Message, code, notification};
+use ridethrough_core::mirror::Mirrors;
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::answers::can_ask;
+use super::listens::Listens;
+use super::messages::{notification, request, response};
+use super::question::CallState;
+use super::sender::{LogLevel, needed};
+use crate::backend::{Caller, Unavailable};
+use crate::fault::Over;
+use crate::posted::Posted;
+use crate::reader::{Piece, Reader};
+use crate::session::{Session, Unclaimed, Undelivered};
+use crate::sessions::Sessions;
+use crate::streams::Carries;
+
+/// A conversation that is shared.
+pub(crate) struct SharedConversation {
+    pub(crate) session: Arc<Session>,
+    /// The result of `initialize`.
+    pub(crate) initialized: Json,
+    /// The name of the server, for results.
+    pub(crate) server: Option<Json>,
+    next: AtomicU64,
+    calls: Mutex<BTreeMap<u64, Arc<CallState>>>,
+    pub(crate) listens: Listens,
+    /// The level that the backend was told.
+    level: Mutex<Option<LogLevel>>,
+    /// The arguments that tools mirror in headers; `None` if they must be asked for.
+    mirrors: tokio::sync::Mutex<Option<Arc<HashMap<String, Mirrors>>>>,
+    /// Counts changes of the tools.
+    tools: AtomicU64,
+}
+
+impl SharedConversation {
+    /// Opens a conversation: `initialize`, with everything that a client of the stateless revision may
+    /// declare.
+    pub(crate) async fn open(
+        sessions: &Arc<Sessions>,
+        caller: &Caller,
+    ) -> Result<Arc<Self>, Unavailable> {
+        let session = sessions.begin(caller).await?;
+        let unclaimed = Unclaimed::new(session.clone());
+        let late = || Unavailable {
+            what: format!("`{}` has not answered `initialize`", sessions.name()),
+            retry_after: Duration::ZERO,
+        };
+        session.lock().version = Some(Version::LATEST_LEGACY.as_str().to_owned());
+        let hello = request(0, "initialize", Some(&hello()));
+        let answer = match session.ask(Posted::of(hello), Carries::Answers).await {
+            Ok(reader) => timeout(PATIENCE, answer_of(reader)).await.map_err(|_| late())?,
+            Err(_) => None,
+        };
+        if let Some(over) = session.lock().over.clone() {
+            let retry_after = match &over {
+                Over::Closed(_) => Duration::ZERO,
+                Over::Died(ending) => ending.retry_after,
+            };
+            return Err(Unavailable { what: over.story(), retry_after });
+        }
+        let Some(Answer::Result(initialized)) = answer else {
+            let said = answer.and_then(|answer| answer.error()).unwrap_or_default();
+            let what = format!("`{}` refuses `initialize`: {}", sessions.name(), said.message);
+            return Err(Unavailable { what, retry_after: Duration::ZERO });
+        };
+        let greeted = notification("notifications/initialized", &Json::empty_object());
+        if session.tell(Posted::of(greeted)).await.is_err() {
+            return Err(late());
+        }
+        unclaimed.claim();
+        let conversation = Arc::new(Self {
+            server: initialized.member("serverInfo"),
+            session,
+            initialized,
+            next: AtomicU64::new(1),
+            calls: Mutex::default(),
+            listens: Listens::default(),
+            level: Mutex::default(),
+            mirrors: tokio::sync::Mutex::default(),
+            tools: AtomicU64::new(0),
+        });
+        conversation.clone().listen();
+        Ok(conversation)
+    }
+
+    /// Whether it can take no more requests.
+    pub(crate) fn is_over(&self) -> bool {
+        self.session.lock().over.is_some() || self.session.asked_to_end.borrow().is_some()
+    }
+
+    /// The number of a new call.
+    pub(crate) fn number(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Sends a call. From here on its questions and its log reach `state`.
+    pub(crate) async fn call(
+        &self,
+        number: u64,
+        posted: Posted,
+        state: Arc<CallState>,
+    ) -> Result<Reader, Undelivered> {
+        // The backend may ask before the next line is reached.
+        self.calls().insert(number, state);
+        let gone = Forget { conversation: self, number: Some(number) };
+        let reader = self.session.ask(posted, Carries::Everything).await?;
+        gone.keep();
+        Ok(reader)
+    }
+
+    /// Forgets a call that is over.
+    pub(crate) fn forget(&self, number: u64) -> Option<Arc<CallState>> {
+        self.calls().remove(&number)
+    }
+
+    /// Asks something for ourselves. `None` if the conversation ends, or no answer comes for too long.
+    pub(crate) async fn request(&self, method: &str, params: &Json) -> Option<Answer> {
+        let asked = request(self.number(), method, Some(params));
+        let reader = self.session.ask(Posted::of(asked), Carries::Answers).await.ok()?;
+        timeout(PATIENCE, answer_of(reader)).await.ok()?
+    }
+
+    /// Sends the answer to a question of the backend.
+    pub(crate) async fn answer(&self, id: &Id, answer: &Answer) {
+        // It fails only if the conversation is over, and then nobody waits for it.
+        let _ = self.session.tell(Posted::of(response(id, answer))).await;
+    }
+
+    /// Sends a cancel. The answer of the call is not waited for.
+    pub(crate) async fn cancel(&self, number: u64, reason: &str) {
+        let params = Json::from(json!({ "requestId": number, "reason": reason }));
+        let cancelled = notification(notification::CANCELLED, &params);
+        // It fails only if the conversation is over, and so is the call then.
+        let _ = self.session.tell(Posted::of(cancelled)).await;
+    }
+
+    /// Whether the backend has announced this, as `tools.listChanged`.
+    pub(crate) fn announces(&self, family: &str, member: &str) -> bool {
+        let family = self.initialized.member("capabilities").and_then(|all| all.member(family));
+        match member {
+            "" => family.is_some(),
+            _ => family.and_then(|it| it.member(member)?.read::<bool>()).unwrap_or(false),
+        }
+    }
+
+    /// Makes the backend log from this level on. The level is that of all calls together, so it is only ever
+    /// lowered; each call gets what it wants of it.
+    pub(crate) async fn log_from(&self, level: LogLevel) {
+        {
+            let mut told = self.level.lock().unwrap_or_else(PoisonError::into_inner);
+            if told.is_some_and(|told| told <= level) || !self.announces("logging", "") {
+                return;
+            }
+            *told = Some(level);
+        }
+        let params = Json::from(json!({ "level": level.name() }));
+        self.request("logging/setLevel", &params).await;
+    }
+
+    /// The arguments that this tool mirrors in headers, as the backend's list of tools says.
+    pub(crate) async fn mirrors_of(&self, tool: &str) -> Option<Mirrors> {
+        if !self.announces("tools", "") {
+            return None;
+        }
+        let mut known = self.mirrors.lock().await;
+        if known.is_none() {
+            let before = self.tools.load(Ordering::Acquire);
+            let listed = Arc::new(self.list_mirrors().await?);
+            let found = listed.get(tool).cloned();
+            // A list that has changed meanwhile is asked for again the next time.
+            if self.tools.load(Ordering::Acquire) == before {
+                *known = Some(listed);
+            }
+            return found;
+        }
+        known.as_ref().and_then(|known| known.get(tool).cloned())
+    }
+
+    async fn list_mirrors(&self) -> Option<HashMap<String, Mirrors>> {
+        let mut found = HashMap::new();
+        let mut params = Json::empty_object();
+        for _ in 0..MOST_PAGES {
+            let Answer::Result(page) = self.request("tools/list", &params).await? else {
+                return Some(found);
+            };
+            for tool in page.member("tools").and_then(|it| it.elements()).unwrap_or_default() {
+                let [name, schema] = tool.pick(["name", "inputSchema"]);
+                // A client drops a tool whose marks are invalid, so nothing can be said of it.
+                let mirrors = schema.and_then(|schema| Mirrors::of_schema(&schema).ok());
+                if let (Some(name), Some(mirrors)) = (name.and_then(|it| it.read()), mirrors)
+                    && !mirrors.is_empty()
+                {
+                    found.insert(name, mirrors);
+                }
+            }
+            let Some(cursor) = page.member("nextCursor") else { return Some(found) };
+            params = Json::empty_object().with_members([("cursor".to_owned(), cursor)]);
+        }
+        Some(found)
+    }
+
+    /// Reads what belongs to no call in particular, until the conversation is over.
+    fn listen(self: Arc<Self>) {
+        let Some(mut reader) = self.session.attach_quietly() else { return };
+        let conversation = Arc::downgrade(&self);
+        tokio::spawn(async move {
+            while let Some(piece) = reader.next().await {
+                let Piece::Event(entry) = piece else { continue };
+                let Some(conversation) = conversation.upgrade() else { return };
+                if let Ok(Incoming::One(message)) = Incoming::parse(&entry.text) {
+                    conversation.hear(message).await;
+                }
+            }
+            if let Some(conversation) = conversation.upgrade() {
+                conversation.listens.end();
+            }
+        });
+    }
+
+    async fn hear(&self, message: Message) {
+        match message {
+            Message::Request { id, method, params } => {
+                if let Some(refusal) = self.ask(&id, &method, params) {
+                    self.answer(&id, &refusal).await;
+                }
+            }
+            Message::Notification { method, params } => self.notice(&method, params).await,
+            // Answers go to the streams of their calls.
+            Message::Response { .. } => {}
+        }
+    }
+
+    /// Passes a question on to the newest call that can take it, because nothing says to which it belongs.
+    /// Returns what the backend is answered at once.
+    pub(crate) fn ask(&self, id: &Id, method: &str, params: Option<Json>) -> Option<Answer> {
+        if method == "ping" {
+            return Some(Answer::Result(Json::empty_object()));
+        }
+        let Some(needed) = needed(method, params.as_ref()) else {
+            return Some(Answer::refusal(code::METHOD_NOT_FOUND, "Method not found"));
+        };
+        let calls = self.calls();
+        let mut able: Vec<_> = calls.values().rev().filter(|it| can_ask(&it.method)).collect();
+        // Somebody waits for those that are not held.
+        able.sort_by_key(|call| call.lock().is_held);
+        let offers =
+            |call: &&&Arc<CallState>| call.lock().sender.offers.allow(method, params.as_ref());
+        match able.iter().find(offers) {
+            Some(call) if call.ask(id.clone(), method, params.clone()) => None,
+            Some(_) => Some(Answer::refusal(code::INTERNAL_ERROR, "too many questions are open")),
+            None => {
+                if let Some(call) = able.first() {
+                    call.lock().missing = Some(needed);
+                }
+                let why = "the client cannot be asked this: it has not declared the capability, or no \
+                           call of it is under way";
+                Some(Answer::refusal(code::METHOD_NOT_FOUND, why))
+            }
+        }
+    }
+
+    async fn notice(&self, method: &str, params: Option<Json>) {
+        match (method, params) {
+            (notification::CANCELLED, Some(params)) => {
+                if let Some(id) = params.member("requestId") {
+                    self.calls().values().for_each(|call| call.withdraw(&id));
+                }
+            }
+            (notification::LOG, Some(params)) => self.log(&params),
+            (method, params) => {
+                if method == notification::TOOLS_CHANGED {
+                    self.tools.fetch_add(1, Ordering::AcqRel);
+                    *self.mirrors.lock().await = None;
+                }
+                self.listens.tell(method, params.as_ref());
+            }
+        }
+    }
+
+    /// Passes a record of the log on to the call that it can only belong to.
+    fn log(&self, params: &Json) {
+        let level = params.member("level").and_then(|level| LogLevel::parse(&level.string()?));
+        let calls = self.calls();
+        let mut under_way = calls.values().filter(|call| !call.lock().is_held);
+        if let (Some(only), None) = (under_way.next(), under_way.next()) {
+            only.log(level, params);
+        }
+    }
+
+    fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<CallState>>> {
+        // No code panics in the middle of a change, so a poisoned lock is still valid.
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets a call that was not sent.
+struct Forget<'a> {
+    conversation: &'a SharedConversation,
+    number: Option<u64>,
+}
+
+impl Forget<'_> {
+    fn keep(mut self) {
+        self.number = None;
+    }
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            self.conversation.forget(number);
+        }
+    }
+}
+
+async fn answer_of(mut reader: Reader) -> Option<Answer> {
+    let text = reader.next_event().await?;
+    match Incoming::parse(&text) {
+        Ok(Incoming::One(Message::Response { answer, .. })) => Some(answer),
+        _ => None,
+    }
+}
+
+fn hello() -> Json {
+    Json::from(json!({
+        "protocolVersion": Version::LATEST_LEGACY.as_str(),
+        "capabilities": {
+            "elicitation": { "form": {}, "url": {} },
+            "roots": {},
+            "sampling": {},
+        },
+        "clientInfo": { "name": "ridethrough", "version": env!("CARGO_PKG_VERSION") },
+    }))
+}
+
+/// How long the backend may take for what is asked in nobody's name. A server may be downloaded first.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Of the list of tools.
+const MOST_PAGES: usize = 100;

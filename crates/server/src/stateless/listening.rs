@@ -1,0 +1,151 @@
+//! One `subscriptions/listen`: acknowledged first, then every change that it wants, until the client leaves or
+//! the conversation ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ridethrough_core::message::{Answer, Id, Json};
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::answers::written;
+use super::conversation::SharedConversation;
+use super::listens::{ACKNOWLEDGED, Filter, LISTEN, Listen, SUBSCRIPTION, family, tagged};
+use crate::session::Visit;
+
+/// A request that is open. Dropping it ends it.
+pub(crate) struct Listening {
+    conversation: Arc<SharedConversation>,
+    id: Id,
+    /// What is told; `None` until it is acknowledged.
+    listen: Option<Arc<Listen>>,
+    /// The resources that are subscribed to for it.
+    resources: Vec<String>,
+    is_over: bool,
+    _visit: Visit,
+}
+
+/// Something that is written on its stream.
+pub(crate) enum Told {
+    Message(Bytes),
+    /// Nothing has come for a while.
+    Silence,
+}
+
+impl Listening {
+    /// Subscribes to everything in the filter that the backend has; `None` if too many are open.
+    pub(crate) async fn begin(
+        conversation: Arc<SharedConversation>,
+        id: Id,
+        wanted: Filter,
+    ) -> Option<Self> {
+        let visit = conversation.session.visit();
+        let mut listening = Self {
+            conversation,
+            id,
+            listen: None,
+            resources: Vec::new(),
+            is_over: false,
+            _visit: visit,
+        };
+        let conversation = listening.conversation.clone();
+        let lists = wanted.lists.into_iter();
+        let lists = lists.filter(|it| conversation.announces(family(it), "listChanged")).collect();
+        if conversation.announces("resources", "subscribe") {
+            for uri in wanted.resources {
+                listening.subscribe(uri).await;
+            }
+        }
+        let resources = listening.resources.iter().cloned().collect();
+        listening.listen = Some(conversation.listens.open(Filter { lists, resources })?);
+        Some(listening)
+    }
+
+    /// The first message: what of the filter is honoured.
+    pub(crate) fn acknowledgement(&self) -> Bytes {
+        let honoured = self.listen.as_ref().map(|it| it.filter.json());
+        let honoured = honoured.unwrap_or_else(Json::empty_object);
+        let params = Json::empty_object().with_members([("notifications".to_owned(), honoured)]);
+        tagged(ACKNOWLEDGED, Some(&params), self.id.json()).into()
+    }
+
+    /// Waits for what comes next; `None` at the end. Nothing is lost if the future is dropped.
+    pub(crate) async fn next(&mut self) -> Option<Told> {
+        if self.is_over {
+            return None;
+        }
+        let listen = self.listen.clone()?;
+        tokio::select! {
+            biased;
+            change = listen.next() => {
+                let (method, params) = change?;
+                let text = tagged(&method, params.as_ref(), self.id.json());
+                Some(Told::Message(text.into()))
+            }
+            // The server is about to end: a result says that this is no accident.
+            () = self.conversation.session.drain.begins() => {
+                self.is_over = true;
+                Some(Told::Message(self.result()))
+            }
+            () = sleep(SILENCE) => Some(Told::Silence),
+        }
+    }
+
+    fn result(&self) -> Bytes {
+        let id: serde_json::Value = self.id.json().read().unwrap_or_default();
+        let result = Json::from(json!({ "_meta": { SUBSCRIPTION: id } }));
+        let server = self.conversation.server.as_ref();
+        written(&self.id, &Answer::Result(result), LISTEN, server).concat().into()
+    }
+
+    async fn subscribe(&mut self, uri: String) {
+        let mut all = self.conversation.listens.resources.lock().await;
+        let count = all.get(&uri).copied().unwrap_or(0);
+        if count == 0 {
+            let params = Json::from(json!({ "uri": uri }));
+            let answer = self.conversation.request("resources/subscribe", &params).await;
+            if !matches!(answer, Some(Answer::Result(_))) {
+                return;
+            }
+        }
+        all.insert(uri.clone(), count + 1);
+        drop(all);
+        self.resources.push(uri);
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        if let Some(listen) = &self.listen {
+            self.conversation.listens.close(listen);
+        }
+        let resources = std::mem::take(&mut self.resources);
+        if resources.is_empty() || self.conversation.is_over() {
+            return;
+        }
+        let conversation = self.conversation.clone();
+        // Without a runtime, the program is ending and so is the conversation.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            for uri in resources {
+                unsubscribe(&conversation, uri).await;
+            }
+        });
+    }
+}
+
+async fn unsubscribe(conversation: &SharedConversation, uri: String) {
+    let mut all = conversation.listens.resources.lock().await;
+    let Some(count) = all.get_mut(&uri) else { return };
+    *count -= 1;
+    if *count == 0 {
+        all.remove(&uri);
+        let params = Json::from(json!({ "uri": uri }));
+        // If it fails, updates come that nobody is told of.
+        let _ = conversation.request("resources/unsubscribe", &params).await;
+    }
+}
+
+/// After this time without a message a comment is sent.
+const SILENCE: Duration = Duration::from_secs(15);

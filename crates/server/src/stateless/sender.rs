@@ -1,0 +1,204 @@
+//! What a stateless request says of its sender, in the `_meta` of its params.
+
+use ridethrough_core::Version;
+use ridethrough_core::message::{Json, code};
+
+use super::refusal::Refusal;
+use super::splice::{self, is_object};
+
+/// What a request says of its sender.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    /// The questions that it can answer.
+    pub(crate) offers: Offers,
+    /// The level from which on it wants the log.
+    pub(crate) level: Option<LogLevel>,
+    /// The token that its progress is told with.
+    pub(crate) token: Option<Json>,
+}
+
+/// The kinds of questions that a client can answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Offers {
+    forms: bool,
+    roots: bool,
+    sampling: bool,
+    pub(crate) urls: bool,
+}
+
+/// How important a record of the log is, from the least on (RFC 5424).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LogLevel(usize);
+
+impl Sender {
+    /// Reads who sends a request. `named` is the revision that its header names.
+    pub(crate) fn read(params: Option<&Json>, named: Option<&str>) -> Result<Self, Refusal> {
+        let meta = params.and_then(|params| params.member("_meta"));
+        let keys = [VERSION, CAPABILITIES, LOG_LEVEL, "progressToken"];
+        let [version, capabilities, level, token] =
+            meta.map(|meta| meta.pick(keys)).unwrap_or_default();
+        let Some(version) = version.as_ref().and_then(Json::string) else {
+            return match named {
+                Some(named) if named != REVISION => Err(Refusal::unsupported(named)),
+                _ => Err(Refusal::incomplete(VERSION)),
+            };
+        };
+        let Some(capabilities) = capabilities.filter(is_object) else {
+            return Err(Refusal::incomplete(CAPABILITIES));
+        };
+        match named {
+            None => return Err(Refusal::header("`MCP-Protocol-Version` is missing")),
+            Some(named) if named != version => {
+                return Err(Refusal::header("`MCP-Protocol-Version` is not what `_meta` says"));
+            }
+            Some(_) if version != REVISION => return Err(Refusal::unsupported(&version)),
+            Some(_) => {}
+        }
+        if token.as_ref().is_some_and(|token| token.as_bytes().len() > LONGEST_TOKEN) {
+            return Err(Refusal::new(code::INVALID_PARAMS, "the progress token is too long"));
+        }
+        let level = level.and_then(|level| LogLevel::parse(&level.string()?));
+        Ok(Self { offers: Offers::of(&capabilities), level, token })
+    }
+}
+
+impl Offers {
+    pub(crate) fn of(capabilities: &Json) -> Self {
+        let [elicitation, roots, sampling] =
+            capabilities.pick(["elicitation", "roots", "sampling"]);
+        let has = |key| elicitation.as_ref().is_some_and(|it| it.member(key).is_some());
+        Self {
+            // A client that names neither forms nor URLs means forms.
+            forms: elicitation.is_some() && (has("form") || !has("url")),
+            urls: has("url"),
+            roots: roots.is_some(),
+            sampling: sampling.is_some(),
+        }
+    }
+
+    /// Whether the client can answer this question.
+    pub(crate) fn allow(self, method: &str, params: Option<&Json>) -> bool {
+        match needed(method, params) {
+            Some("roots") => self.roots,
+            Some("sampling") => self.sampling,
+            Some("elicitation.url") => self.urls,
+            Some(_) => self.forms,
+            None => false,
+        }
+    }
+}
+
+impl LogLevel {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        LEVELS.iter().position(|level| *level == name).map(Self)
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        LEVELS[self.0]
+    }
+}
+
+/// The capability that a client needs to answer a question of this method.
+pub(crate) fn needed(method: &str, params: Option<&Json>) -> Option<&'static str> {
+    let mode = || params.and_then(|params| params.member("mode"));
+    match method {
+        "elicitation/create" => match mode().as_ref().and_then(Json::string).as_deref() {
+            Some("url") => Some("elicitation.url"),
+            _ => Some("elicitation.form"),
+        },
+        "roots/list" => Some("roots"),
+        "sampling/createMessage" => Some("sampling"),
+        _ => None,
+    }
+}
+
+/// Whether the params are those of a stateless request.
+pub(crate) fn is_stateless(params: Option<&Json>) -> bool {
+    // A search in the bytes is enough for most requests of an older revision.
+    let is_likely = |params: &&Json| memchr::memmem::find(params.as_bytes(), RESERVED).is_some();
+    let meta = params.filter(is_likely).and_then(|params| params.member("_meta"));
+    meta.is_some_and(|meta| meta.member(VERSION).is_some())
+}
+
+/// The params as they are passed on: without what is said of the sender, without what belongs to rounds, and
+/// with our progress token in place of the sender's.
+pub(crate) fn passed_on(params: &Json, token: Option<u64>) -> Json {
+    let params = match params.pick(ROUND_KEYS) {
+        [None, None] => params.clone(),
+        _ => splice::without(params, &ROUND_KEYS),
+    };
+    let Some(meta) = params.member("_meta").filter(is_object) else { return params };
+    let ours = [VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL, "progressToken"];
+    let kept = meta.members().into_iter().filter(|(key, _)| !ours.contains(&key.as_str()));
+    let token = token.map(|token| ("progressToken".to_owned(), Json::from(token_json(token))));
+    let meta: Vec<_> = kept.chain(token).collect();
+    if meta.is_empty() {
+        splice::without(&params, &["_meta"])
+    } else {
+        splice::with_member(&params, "_meta", &Json::empty_object().with_members(meta))
+    }
+}
+
+fn token_json(token: u64) -> serde_json::Value {
+    token.into()
+}
+
+/// The revision that is spoken here.
+pub(crate) const REVISION: &str = Version::V2026_07_28.as_str();
+/// The members of params that belong to a round.
+const ROUND_KEYS: [&str; 2] = ["inputResponses", "requestState"];
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// The beginning of all reserved keys. The slash behind it may be escaped.
+const RESERVED: &[u8] = b"io.modelcontextprotocol";
+const LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+/// Tokens are kept while their calls run. Those of real clients have a few bytes.
+const LONGEST_TOKEN: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_the_sender_is_not_passed_on_and_the_rest_is_byte_for_byte() {
+        let own = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
+        for (params, token, expected) in [
+            (format!(r#"{{"a":1.10,"_meta":{{{own}}}}}"#), None, r#"{"a":1.10}"#),
+            (
+                format!(r#"{{"_meta":{{{own},"x":[1, 2],"progressToken":"t"}},"a":1.10}}"#),
+                Some(7),
+                r#"{"_meta":{"x":[1, 2],"progressToken":7},"a":1.10}"#,
+            ),
+            (
+                r#"{"name":"t","requestState":"s","inputResponses":{"0":{}}}"#.to_owned(),
+                None,
+                r#"{"name":"t"}"#,
+            ),
+        ] {
+            let passed = passed_on(&Json::new(params).unwrap(), token);
+
+            assert_eq!(passed.as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn a_client_that_names_no_way_of_elicitation_means_forms() {
+        let form = Json::new(r#"{"mode":"form"}"#).unwrap();
+        let url = Json::new(r#"{"mode":"url"}"#).unwrap();
+        for (capabilities, forms, urls) in [
+            ("{}", false, false),
+            (r#"{"elicitation":{}}"#, true, false),
+            (r#"{"elicitation":{"url":{}}}"#, false, true),
+            (r#"{"elicitation":{"url":{},"form":{}}}"#, true, true),
+        ] {
+            let offers = Offers::of(&Json::new(capabilities).unwrap());
+
+            assert_eq!(offers.allow("elicitation/create", Some(&form)), forms, "{capabilities}");
+            assert_eq!(offers.allow("elicitation/create", Some(&url)), urls, "{capabilities}");
+            assert!(!offers.allow("sampling/createMessage", None));
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The streams of one session, and which message of the backend goes to which of them.
+//!
+//! ```text
+//!                   ┌─ answers a call, or is its progress ─▶ that call's stream, which ends with the answer
+//!   message ────────┼─ the standing stream is read ────────▶ there
+//!                   ├─ else: a call's stream is read ──────▶ there, to the newest such call
+//!                   └─ else ──────────────────────────────▶ kept for the standing stream
+//! ```
+//! On stdio only an id or a progress token says which call a message belongs to. While the standing stream is
+//! not open, other messages go to a call, so that clients that never open it can answer questions, too.
+//!
+//! A stream outlives its connection: it collects its messages until it is over, and is then kept for a while.
+//! A reader that attaches takes it over from the reader before. This module has no I/O and knows no time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ridethrough_core::message::notification;
+use ridethrough_core::message::{Id, Json, Message};
+use tokio::sync::Notify;
+
+use crate::calls::{Call, Calls, NewCalls, NotTaken};
+use crate::log::{Entry, Log, Weight};
+use crate::parts::ParsedMessage;
+
+/// All streams of a session.
+pub(crate) struct Streams {
+    streams: BTreeMap<u64, Stream>,
+    calls: Calls,
+    /// The oldest first.
+    finished: VecDeque<u64>,
+    next: u64,
+}
+
+/// Which messages a stream can carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carries {
+    /// Answers only: the client accepts no event stream.
+    Answers,
+    Everything,
+}
+
+struct Stream {
+    log: Log,
+    carries: Carries,
+    /// How many calls are still to be answered on it.
+    unanswered: usize,
+    is_over: bool,
+    /// The reader, to be woken.
+    reader: Option<Ticket>,
+    /// The number of the last event that was given to a reader.
+    taken: u64,
+}
+
+/// The identity of a reader, compared by pointer.
+pub(crate) type Ticket = Arc<Notify>;
+
+/// What a reader gets.
+pub(crate) enum Next {
+    Event(Entry),
+    Over,
+    Wait,
+}
+
+impl Streams {
+    pub(crate) fn new() -> Self {
+        let streams = BTreeMap::from([(STANDING, Stream::new(Carries::Everything, 0))]);
+        Self { streams, calls: Calls::default(), finished: VecDeque::new(), next: 1 }
+    }
+
+    /// Opens a stream for these calls.
+    pub(crate) fn open(&mut self, asked: NewCalls, carries: Carries) -> Result<u64, NotTaken> {
+        let stream = self.next;
+        let unanswered = asked.len();
+        self.calls.add(asked, stream)?;
+        self.next += 1;
+        self.streams.insert(stream, Stream::new(carries, unanswered));
+        Ok(stream)
+    }
+
+    /// The stream that a message of the backend goes to; `None` if no client can use it. `call` is the call
+    /// that it belongs to, where the backend knows.
+    pub(crate) fn target(&self, message: &Message, call: Option<&Json>) -> Option<u64> {
+        let known = call.filter(|_| !matches!(message, Message::Response { .. }));
+        if let Some(call) = known.and_then(|call| self.calls.of_id(call)) {
+            return self.carries_everything(call.stream).then_some(call.stream);
+        }
+        match message {
+            Message::Response { id, .. } => Some(self.calls.of_id(id.as_ref()?.json())?.stream),
+            Message::Notification { method, params } if &**method == notification::PROGRESS => {
+                let token = params.as_ref().and_then(|params| params.member("progressToken"));
+                let call = token.and_then(|token| self.calls.of_token(&token));
+                match call {
+                    Some(call) => self.carries_everything(call.stream).then_some(call.stream),
+                    None => Some(self.elsewhere()),
+                }
+            }
+            Message::Notification { .. } | Message::Request { .. } => Some(self.elsewhere()),
+        }
+    }
+
+    /// Puts a message of the backend into its stream. Returns whether there was one.
+    pub(crate) fn push(&mut self, part: &ParsedMessage, call: Option<&Json>) -> bool {
+        let Some(target) = self.target(&part.message, call) else { return false };
+        match &part.message {
+            Message::Notification { .. } => {
+                self.write(target, part.text.clone(), Weight::Notification);
+            }
+            Message::Request { .. } => self.write(target, part.text.clone(), Weight::Question),
+            Message::Response { id, .. } => {
+                let Some(call) = id.as_ref().and_then(|id| self.calls.of_id(id.json())) else {
+                    return false;
+                };
+                self.answer(call.id.clone(), part.text.clone());
+            }
+        }
+        true
+    }
+
+    /// Removes a call that the client cancels: its answer is not waited for.
+    pub(crate) fn cancel(&mut self, id: &Json) {
+        if let Some(call) = self.calls.remove(id) {
+            self.settle(call.stream);
+        }
+    }
+
+    /// Answers the call of this id with `error`, because the backend wrote something that is not an answer.
+    pub(crate) fn fail(&mut self, id: &Json, error: impl Fn(&Id) -> Bytes) {
+        if let Some(id) = self.calls.of_id(id).map(|call| call.id.clone()) {
+            let text = error(&id);
+            self.answer(id, text);
+        }
+    }
+
+    /// Drops something that no connection reads, to make room: the oldest stream that is over, or else
+    /// notifications. Returns whether there was anything.
+    pub(crate) fn forget_something(&mut self) -> bool {
+        let unread = |number: &u64| self.streams.get(number).is_none_or(|it| it.reader.is_none());
+        if let Some(at) = self.finished.iter().position(unread) {
+            let gone = self.finished.remove(at).and_then(|number| self.streams.remove(&number));
+            return gone.is_some_and(|stream| stream.log.bytes() > 0) || self.forget_something();
+        }
+        let mut unread = self.streams.values_mut().filter(|stream| stream.reader.is_none());
+        unread.any(|stream| stream.log.forget_notifications())
+    }
+
+    /// Whether a stream has a reader that has not taken all of it.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.unread().next().is_some()
+    }
+
+    /// The streams whose readers have not taken all, each with the last event that was taken.
+    pub(crate) fn unread(&self) -> impl Iterator<Item = (u64, u64)> {
+        let unread = self.streams.iter().filter(|(_, stream)| {
+            stream.reader.is_some() && stream.log.after(stream.taken).is_some()
+        });
+        unread.map(|(number, stream)| (*number, stream.taken))
+    }
+
+    /// Takes away the streams whose readers have taken nothing since they were seen at these places. Returns
+    /// whether there was any.
+    pub(crate) fn cut_unmoved(&mut self, places: &[(u64, u64)]) -> bool {
+        let unmoved: Vec<_> = self.unread().filter(|place| places.contains(place)).collect();
+        unmoved.iter().for_each(|(stream, _)| self.cut(*stream));
+        !unmoved.is_empty()
+    }
+
+    /// Whether a call is under way.
+    pub(crate) const fn is_busy(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// Answers every call with what `error` makes, and ends every stream.
+    pub(crate) fn end(&mut self, error: impl Fn(&Id) -> Bytes) {
+        for id in self.calls.ids() {
+            let text = error(&id);
+            self.answer(id, text);
+        }
+        self.finish(STANDING);
+    }
+
+    /// Attaches a reader to a stream, behind this event; without one, behind the last event that was read.
+    ///
+    /// `None` if there is no such stream, if there never was such an event, or if nothing is behind it and
+    /// nothing will be: a client that got an empty stream would resume it for ever.
+    pub(crate) fn attach(&mut self, stream: u64, after: Option<u64>) -> Option<(Ticket, u64)> {
+        let stream = self.streams.get_mut(&stream)?;
+        let cursor = after.unwrap_or(stream.taken);
+        let is_read_out = stream.is_over && stream.log.after(cursor).is_none();
+        let cannot_be_resumed = stream.carries == Carries::Answers || is_read_out;
+        if cursor > stream.log.last() || after.is_some() && cannot_be_resumed {
+            return None;
+        }
+        stream.cut();
+        stream.taken = cursor;
+        let ticket = Ticket::default();
+        stream.reader = Some(ticket.clone());
+        Some((ticket, cursor))
+    }
+
+    /// What the reader gets behind this event.
+    pub(crate) fn next(&mut self, stream: u64, ticket: &Ticket, cursor: u64) -> Next {
+        let Some(stream) = self.streams.get_mut(&stream) else { return Next::Over };
+        if !stream.is_read_by(ticket) {
+            return Next::Over;
+        }
+        match stream.log.after(cursor) {
+            Some(entry) => {
+                stream.taken = entry.number;
+                Next::Event(entry.clone())
+            }
+            None if stream.is_over => Next::Over,
+            None => Next::Wait,
+        }
+    }
+
+    /// Detaches the reader, if it still has the stream.
+    pub(crate) fn detach(&mut self, stream: u64, ticket: &Ticket) {
+        if let Some(stream) = self.streams.get_mut(&stream)
+            && stream.is_read_by(ticket)
+        {
+            stream.reader = None;
+        }
+    }
+
+    /// The last event that the reader of this stream took, if it lags so far behind that it would lose one.
+    pub(crate) fn lags_at(&self, stream: u64) -> Option<u64> {
+        let stream = self.streams.get(&stream)?;
+        let lags = stream.reader.is_some() && stream.log.is_crowded_after(stream.taken);
+        lags.then_some(stream.taken)
+    }
+
+    /// Takes a stream away from its reader, which can resume it.
+    pub(crate) fn cut(&mut self, stream: u64) {
+        if let Some(stream) = self.streams.get_mut(&stream) {
+            stream.cut();
+        }
+    }
+
+    fn elsewhere(&self) -> u64 {
+        let is_read = |stream: &u64| self.streams.get(stream).is_some_and(|it| it.reader.is_some());
+        if is_read(&STANDING) {
+            return STANDING;
+        }
+        self.calls
+            .streams()
+            .filter(|stream| self.carries_everything(*stream))
+            .find(is_read)
+            .unwrap_or(STANDING)
+    }
+
+    fn carries_everything(&self, stream: u64) -> bool {
+        self.streams.get(&stream).is_some_and(|it| it.carries == Carries::Everything)
+    }
+
+    fn answer(&mut self, id: Id, text: Bytes) {
+        let Some(Call { stream, .. }) = self.calls.remove(id.json()) else { return };
+        self.write(stream, text, Weight::Answer);
+        self.settle(stream);
+    }
+
+    fn write(&mut self, stream: u64, text: Bytes, weight: Weight) {
+        if let Some(stream) = self.streams.get_mut(&stream) {
+            stream.log.push(text, weight);
+            stream.wake();
+        }
+    }
+
+    /// Counts one call of this stream as answered or cancelled.
+    fn settle(&mut self, number: u64) {
+        let Some(stream) = self.streams.get_mut(&number) else { return };
+        stream.unanswered = stream.unanswered.saturating_sub(1);
+        if stream.unanswered == 0 {
+            self.finish(number);
+        }
+    }
+
+    fn finish(&mut self, number: u64) {
+        if let Some(stream) = self.streams.get_mut(&number) {
+            stream.is_over = true;
+            stream.wake();
+        }
+        self.finished.push_back(number);
+        self.forget_old_ones();
+    }
+
+    /// The newest finished stream always stays.
+    fn forget_old_ones(&mut self) {
+        let bytes_of = |number: &u64| self.streams.get(number).map_or(0, |it| it.log.bytes());
+        let mut bytes: usize = self.finished.iter().map(bytes_of).sum();
+        while self.finished.len() > 1
+            && (self.finished.len() > MOST_FINISHED || bytes > MOST_FINISHED_BYTES)
+        {
+            // A stream that is still being read is dropped later.
+            let is_unread = |number: &u64| {
+                self.streams.get(number).is_none_or(|stream| stream.reader.is_none())
+            };
+            let older = self.finished.iter().take(self.finished.len() - 1);
+            let Some(at) = older.clone().position(is_unread) else { return };
+            if let Some(gone) = self.finished.remove(at).and_then(|it| self.streams.remove(&it)) {
+                bytes -= gone.log.bytes();
+            }
+        }
+    }
+}
+
+impl Stream {
+    fn new(carries: Carries, unanswered: usize) -> Self {
+        let log = Log::default();
+        Self { log, carries, unanswered, is_over: false, reader: None, taken: 0 }
+    }
+
+    fn is_read_by(&self, ticket: &Ticket) -> bool {
+        self.reader.as_ref().is_some_and(|reader| Arc::ptr_eq(reader, ticket))
+    }
+
+    fn wake(&self) {
+        if let Some(reader) = &self.reader {
+            reader.notify_one();
+        }
+    }
+
+    fn cut(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.notify_one();
+        }
+    }
+}
+
+/// The number of the standing stream, which a GET opens.
+pub(crate) const STANDING: u64 = 0;
+/// The number of the first stream: a session begins with `initialize`.
+pub(crate) const GREETING: u64 = 1;
+/// How many streams are kept after their end, for clients whose connection broke just then.
+const MOST_FINISHED: usize = 64;
+const MOST_FINISHED_BYTES: usize = 16 << 20;
+
+#[cfg(test)]
+mod tests;
