@@ -1,7 +1,7 @@
 //! `ridethrough expose`: a local server, which speaks on stdin and stdout, as Streamable HTTP.
 //!
-//! stdout is one line with the URL; people read stderr. Each session has a server process of its own,
-//! started by way of `supervise`.
+//! stdout is one line with the URL; people read stderr. Each session has a server process of its own, started
+//! through `supervise`.
 
 mod access;
 mod address;
@@ -32,7 +32,7 @@ use children::Children;
 use stop::ExposeStop;
 use voice::Voice;
 
-/// What `expose` is asked for.
+/// The arguments of `ridethrough expose`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct ExposeArgs {
@@ -125,7 +125,7 @@ impl ExposeArgs {
     }
 }
 
-/// Serves until it is asked to stop, and then ends the sessions.
+/// Serves until `expose` is asked to stop, and then ends the sessions.
 async fn serve(
     listener: TcpListener,
     exposed: Exposed,
@@ -136,7 +136,7 @@ async fn serve(
         code = stop.asked() => code,
         () = accept(listener, exposed.clone()) => 1,
     };
-    // One that has to be killed is killed before.
+    // A process that has to be killed is killed before this limit.
     let is_closed = timeout(CLOSING, exposed.close()).await.is_ok();
     voice.tell(if is_closed {
         "stopped: all sessions are ended, and nothing is left of their processes"
@@ -146,18 +146,18 @@ async fn serve(
     Ok(ExitCode::from(code))
 }
 
-/// Lets connections in. Those that are silent make room for others; beyond the bound, whoever comes waits in
-/// the system's own queue until they are gone.
+/// Accepts connections. Silent connections make room for others; beyond the bound, new ones wait in the
+/// system's own queue until there is room.
 async fn accept(listener: TcpListener, exposed: Exposed) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     while let Ok(place) = places.clone().acquire_owned().await {
         let Ok((connection, _)) = listener.accept().await else {
-            // Too many open files, most likely.
+            // The process has too many open files, most likely.
             exposed.make_room();
             sleep(Duration::from_millis(10)).await;
             continue;
         };
-        // Only a matter of speed.
+        // This only affects speed.
         let _ = connection.set_nodelay(true);
         let exposed = exposed.clone();
         tokio::spawn(async move {
@@ -174,11 +174,11 @@ fn hear(voice: &Voice, news: &News, is_verbose: bool) {
     }
 }
 
-/// More than are let stay, so that there is room for those that are on their way out.
+/// The most connections at once: more than may stay, so that there is room for those that are being closed.
 const MOST_CONNECTIONS: usize = 640;
-/// A supervisor needs three seconds for the worst of servers.
+/// How long the end of all sessions may take. A supervisor needs three seconds for the slowest server.
 const CLOSING: Duration = Duration::from_secs(12);
-/// How much longer the process may take before it is ended whatever it does.
+/// How much longer the process may take before it is ended in any state.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 const AFTER: &str = "For example:
