@@ -32,9 +32,9 @@ pub struct Bridge {
 /// Why a bridge ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The host closed its end, or reads no more.
+    /// The host closed its end, or stopped reading.
     HostLeft,
-    /// It was asked to stop.
+    /// The bridge was asked to stop.
     Stopped,
 }
 
@@ -76,11 +76,11 @@ impl Bridge {
         self
     }
 
-    /// Lets the host know when somebody must log in, and asks it to show the login if it can.
+    /// Lets the host know when a person must log in, and asks it to show the login if it can.
     ///
-    /// The account must be the client's credentials, without a person. Until somebody has logged in, here or
-    /// in another process, calls end with an error that holds the advice, and nothing is sent. A host that can
-    /// show a page (URL elicitation) is asked to show that of the login, one at a time.
+    /// The account must be the client's credentials, without a person. Until a person has logged in, here or
+    /// in another process, calls end with an error that holds the advice, and nothing is sent. A host that
+    /// can show a page (URL elicitation) is asked to show that of the login, one at a time.
     pub fn account(mut self, account: Account, advice: LoginAdvice) -> Self {
         self.settings.voice.masker.account = Some(account.clone());
         self.settings.login = Some(LoginDesk::new(account, advice));

@@ -21,7 +21,7 @@ use crate::modern::Offers;
 #[derive(Default)]
 pub(crate) struct Calls {
     running: FuturesUnordered<Abortable<BoxFuture<'static, (u64, End)>>>,
-    /// By number, the oldest first.
+    /// The open requests by number, the oldest first.
     known: BTreeMap<u64, Running>,
     /// How a host of the stateless revision asked, by the number of its request.
     askers: BTreeMap<u64, Asker>,
@@ -49,7 +49,7 @@ pub(crate) struct Asker {
     pub(crate) can_be_asked: bool,
     /// Whether the person has visited the pages that an earlier answer named.
     pub(crate) has_visited: bool,
-    /// What the host can be asked.
+    /// The kinds of questions that the host can answer.
     pub(crate) offers: Offers,
     /// The host's progress token.
     pub(crate) token: Option<Json>,
@@ -58,7 +58,8 @@ pub(crate) struct Asker {
 }
 
 struct Running {
-    /// `None` while the host has `input_required` for an answer and has not come back: see `rounds`.
+    /// The id to answer under; `None` while the host has `input_required` for an answer and has not come
+    /// back: see `rounds`.
     id: Option<Id>,
     handle: AbortHandle,
     method: Box<str>,
@@ -67,14 +68,14 @@ struct Running {
     began: Instant,
 }
 
-/// The one end of a request.
+/// The outcome of a request, which it has exactly once.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) number: u64,
-    /// `None` while the host does not wait for it.
+    /// The id to answer under; `None` while the host does not wait for an answer.
     pub(crate) id: Option<Id>,
     pub(crate) method: Box<str>,
-    /// The page of a list that was asked for, if it was one.
+    /// The page of a list that was asked for, if the request asked for one.
     pub(crate) page: Option<Page>,
     /// The params, if the request was refused for want of a login: it may be made again.
     pub(crate) params: Option<Json>,
@@ -83,12 +84,12 @@ pub(crate) struct Finished {
     pub(crate) end: End,
 }
 
-/// How a request ended.
+/// The way in which a request ended.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// Somebody must log in first.
+    /// A person must log in first.
     LoginNeeded,
-    /// A page must be visited first.
+    /// The host must show this page first.
     LoginPage(Json),
     /// The upstream was not reached; this answer takes the place of its own.
     StandIn(Json),
@@ -247,7 +248,7 @@ impl Calls {
 }
 
 impl Running {
-    /// The name of the tool that is called; `None` if it is too large to be read here.
+    /// Returns the name of the tool that is called; `None` if the params are too large to be read here.
     fn tool(&self, left: &mut usize) -> Option<String> {
         let params = self.params.as_ref().filter(|_| &*self.method == "tools/call")?;
         *left = left.checked_sub(params.as_bytes().len())?;
@@ -259,9 +260,11 @@ fn size(params: Option<&Json>) -> usize {
     params.map_or(0, |it| it.as_bytes().len())
 }
 
-/// No host waits for so many at once; a host that writes without end would otherwise fill the memory.
+/// The most open requests: more than any host waits for. A host that writes without end would otherwise fill
+/// the memory.
 const MOST_CALLS: usize = 10_000;
 const MOST_BYTES: usize = 256 << 20;
 const MOST_SHOWN: usize = 50;
-/// Reading the names of tools must not delay calls: so many bytes take a few milliseconds.
+/// The most bytes that are read for the names of tools: so many take a few milliseconds, and do not delay
+/// calls.
 const MOST_READ: usize = 4 << 20;

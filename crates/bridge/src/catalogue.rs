@@ -47,7 +47,8 @@ impl Catalogue {
         }
     }
 
-    /// Why the file that was found is ignored, if it is. It is written anew when the server is reached.
+    /// Returns why the file that was found is ignored, if it is. It is written anew when the server is
+    /// reached.
     pub const fn fault(&self) -> Option<&Unfit> {
         self.fault.as_ref()
     }
@@ -64,7 +65,7 @@ impl Catalogue {
     pub(crate) fn keep_initialize(&mut self, result: &Json) -> io::Result<()> {
         let lasting = result.members().into_iter().filter(|(name, _)| name != "_meta");
         let lasting = Json::empty_object().with_members(lasting);
-        // A greeting that would be ignored at the next start is not kept.
+        // A result that would be ignored at the next start is not kept.
         if !is_greeting(&lasting) || self.kept.initialize.as_ref() == Some(&lasting) {
             return Ok(());
         }
@@ -114,7 +115,8 @@ fn is_object(json: &Json) -> bool {
     json.as_str().starts_with('{')
 }
 
-/// The largest file that is read; more than can be kept: four lists within their bounds, and one message.
+/// The most bytes of a file that is read: more than can be kept, which is four lists within their bounds, and
+/// one message.
 const MOST_BYTES: u64 = 64 << 20;
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ impl std::error::Error for Unfit {}
 ///
 /// # Errors
 ///
-/// Why it was not read.
+/// Returns why it was not read.
 pub fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Unfit> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -68,7 +68,7 @@ fn fitting(file: &Metadata, most: u64) -> Result<(), Unfit> {
 ///
 /// # Errors
 ///
-/// Why it could not be written; the old file is then unchanged.
+/// Returns why it could not be written; the old file is then unchanged.
 pub fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     platform::make_private(folder)?;
@@ -83,13 +83,13 @@ pub fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     written
 }
 
-/// The SHA-256 of these bytes, in hexadecimal.
+/// Returns the SHA-256 of these bytes, in hexadecimal.
 pub fn digest(bytes: &[u8]) -> String {
     hexadecimal(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
-/// Names the file of a URL and credentials. Each part is hashed with its length, so that no two sets of parts
-/// give one text.
+/// Returns the name of the file for a URL and credentials. Each part is hashed with its length, so that no
+/// two sets of parts give one text.
 pub(crate) fn name(url: &str, credentials: &[(&str, &str)]) -> String {
     let mut context = digest::Context::new(&digest::SHA256);
     let parts = credentials.iter().flat_map(|(name, value)| [*name, *value]);
@@ -132,7 +132,8 @@ pub(crate) mod tests {
         assert_eq!(digest(b"abc")[..16], *"ba7816bf8f01cfea");
     }
 
-    /// A pipe in the file's place stopped the program for good, and a link to a device filled the memory.
+    /// Before this was fixed, a pipe in the file's place stopped the program for good, and a link to a device
+    /// filled the memory.
     #[test]
     fn what_is_no_regular_file_of_ours_is_not_opened() {
         use std::os::unix::fs::{PermissionsExt, symlink};

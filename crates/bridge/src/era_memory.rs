@@ -23,7 +23,7 @@ pub struct EraMemory {
 #[serde(rename_all = "camelCase")]
 struct KeptEra {
     era: Word,
-    /// In seconds since 1970.
+    /// The time of the verdict, in seconds since 1970.
     found_at: u64,
 }
 
@@ -76,7 +76,7 @@ impl EraMemory {
     }
 }
 
-/// Many times the size of a verdict.
+/// The most bytes of the file: many times the size of a verdict.
 const MOST_BYTES: u64 = 4096;
 const MODERN_LASTS: Duration = Duration::from_secs(7 * 24 * 3600);
 

@@ -39,14 +39,14 @@ pub(crate) fn lost_round(code: i64, message: &str) -> Answer {
     Answer::Error(Json::of(&Fault { code, message, data }).expect("made of texts and numbers"))
 }
 
-/// Returns the refusal of a call that was not sent, because somebody must log in first by this command.
+/// Returns the refusal of a call that was not sent, because a person must log in first by this command.
 pub(crate) fn login_needed(message: &str, command: &str) -> Answer {
     let data = Facts { command: Some(command), ..Facts::of("loginNeeded") };
     let fault = Fault { code: code::SERVER_ERROR, message, data };
     Answer::Error(Json::of(&fault).expect("made of texts and numbers"))
 }
 
-/// Says why the upstream cannot be connected to, for people: safe for a terminal, and short.
+/// Returns why the upstream cannot be connected to, for people: safe for a terminal, and short.
 ///
 /// Secrets are masked before words are cut, because half a secret would not be recognised.
 pub(crate) fn report(error: &Error, advice: &Advice, secrets: &Secrets) -> String {
@@ -118,7 +118,7 @@ struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// The facts of a call that was not sent.
+    /// Returns the facts of a call that was not sent.
     const fn of(kind: &'static str) -> Self {
         Self {
             kind,
@@ -160,7 +160,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Rounds up, so that a host never comes back too early.
+/// Converts to milliseconds and rounds up, so that a host never comes back too early.
 fn millis_up(time: Duration) -> u64 {
     u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
@@ -183,7 +183,7 @@ pub(crate) fn translated(answer: Answer, secrets: &Secrets) -> Answer {
     Answer::refusal(REFUSED, &format!("the server did not run the call: {what}: `{words}`"))
 }
 
-/// Stands in for the codes that the stateless revision reserves.
+/// The code that stands in for those that the stateless revision reserves.
 const REFUSED: i64 = -32603;
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ pub struct Snapshot {
     pub breaker: Breaker,
     /// Requests of the host that have no answer yet, the oldest first; 50 at most.
     pub in_flight: Vec<InFlight>,
-    /// How many such requests there are in all.
+    /// How many requests of the host have no answer yet, in all.
     pub in_flight_count: usize,
     /// Calls, the bridge's own included, that wait for a connection, a session, a moment or a place.
     pub waiting: usize,
@@ -106,7 +106,7 @@ pub enum State {
     /// There was no session yet.
     #[default]
     Connecting,
-    /// Somebody must log in.
+    /// A person must log in.
     LoginNeeded,
     /// Calls go through.
     Ready,
@@ -138,7 +138,7 @@ pub enum Breaker {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NeededLogin {
-    /// Why.
+    /// Why the login is needed.
     pub reason: String,
     /// The command that logs in.
     pub command: String,
@@ -150,7 +150,7 @@ pub struct NeededLogin {
 pub struct LastError {
     /// What went wrong.
     pub message: String,
-    /// How long ago.
+    /// How long ago it happened.
     pub ago_ms: u64,
 }
 
@@ -162,7 +162,7 @@ pub struct InFlight {
     pub method: String,
     /// The tool, if one is called.
     pub tool: Option<String>,
-    /// How long it has been open.
+    /// How long the request has been open.
     pub elapsed_ms: u64,
 }
 
@@ -230,7 +230,7 @@ fn snapshot(own: Own, link: &Status) -> Snapshot {
     }
 }
 
-/// Says what went wrong. A server that refuses credentials may repeat them, so its words are left out.
+/// Returns what went wrong. A server that refuses credentials may repeat them, so its words are left out.
 fn message(reason: &Reason) -> String {
     match reason {
         Reason::Said(_) => "the server refused in words of its own".to_owned(),

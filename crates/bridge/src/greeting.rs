@@ -9,8 +9,8 @@ use ridethrough_core::{CallError, Identity, Kind, Reason};
 use crate::advice::Advice;
 use crate::{fault, splice};
 
-/// The revision to speak with the host: the one it asks for if the bridge knows it. The revision that the
-/// upstream speaks does not matter here.
+/// Returns the revision to speak with the host: the one it asks for if the bridge knows it. The revision that
+/// the upstream speaks does not matter here.
 pub(crate) fn revision(params: Option<&Json>) -> &'static str {
     let asked: Option<String> =
         params.and_then(|params| params.member("protocolVersion")).and_then(|it| it.read());
@@ -18,20 +18,20 @@ pub(crate) fn revision(params: Option<&Json>) -> &'static str {
     known.copied().unwrap_or(LATEST)
 }
 
-/// What the host says of itself, and what it can do for the server.
+/// Returns what the host says of itself, and what it can do for the server.
 pub(crate) fn identity(params: Option<&Json>) -> Option<Identity> {
     let object = |name| params?.member(name).filter(splice::is_object);
     let capabilities = object("capabilities").unwrap_or_else(Json::empty_object);
     Some(Identity { info: object("clientInfo")?, capabilities })
 }
 
-/// The name that the host gives itself.
+/// Returns the name that the host gives itself.
 pub(crate) fn host(params: Option<&Json>) -> Option<String> {
     params?.member("clientInfo")?.member("name")?.read()
 }
 
-/// What the upstream said of itself, in the host's revision. It announces `listChanged` even where the
-/// upstream does not, because the bridge sends it.
+/// Returns what the upstream said of itself, in the host's revision. It announces `listChanged` even where
+/// the upstream does not, because the bridge sends it.
 pub(crate) fn dressed(result: &Json, revision: &str) -> Json {
     let revision = Json::of(revision).expect("a string is JSON");
     let result = splice::with_member(result, "protocolVersion", &revision);
@@ -39,7 +39,7 @@ pub(crate) fn dressed(result: &Json, revision: &str) -> Json {
     splice::with_member(&result, "capabilities", &announcing(capabilities))
 }
 
-/// These capabilities, with `listChanged` added to the lists.
+/// Returns these capabilities, with `listChanged` added to the lists.
 pub(crate) fn announcing(mut capabilities: Json) -> Json {
     let yes = Json::of(&true).expect("a bool is JSON");
     for name in ["prompts", "resources", "tools"] {
@@ -52,7 +52,8 @@ pub(crate) fn announcing(mut capabilities: Json) -> Json {
     capabilities
 }
 
-/// A greeting for an upstream that was never reached: it says that there may be something to list later.
+/// Returns a greeting for an upstream that was never reached: it says that there may be something to list
+/// later.
 pub(crate) fn minimal(revision: &str) -> Json {
     let listed = serde_json::json!({ "listChanged": true });
     Json::from(serde_json::json!({
@@ -77,7 +78,7 @@ pub(crate) fn may_pass(error: &CallError) -> bool {
     }
 }
 
-/// The answer to a host that cannot be greeted.
+/// Returns the answer to a host that cannot be greeted.
 pub(crate) fn refusal(error: &Error, advice: &Advice, secrets: &Secrets) -> Answer {
     match error {
         Error::Call(error) => fault::answer(error, advice),
@@ -91,7 +92,7 @@ pub(crate) const REVISIONS: [&str; 4] = [LATEST, "2025-06-18", "2025-03-26", "20
 const LATEST: &str = "2025-11-25";
 /// 4xx statuses that may pass: too slow, too early, too many requests.
 const PASSING: [u16; 3] = [408, 425, 429];
-/// No server at this address takes a POST.
+/// The status of an address at which no server takes a POST.
 const NOT_IMPLEMENTED: u16 = 501;
 const INTERNAL: i64 = -32603;
 

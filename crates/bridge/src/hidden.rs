@@ -16,12 +16,12 @@ use crate::splice;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Hidden {
-    /// In lower case.
+    /// The patterns, in lower case.
     patterns: Vec<String>,
 }
 
 impl Hidden {
-    /// Hides the tools that match one of these.
+    /// Creates patterns that hide the tools that match one of them.
     pub fn new(patterns: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let patterns = patterns.into_iter().map(|it| it.into().to_lowercase()).collect();
         Self { patterns }
@@ -33,7 +33,7 @@ impl Hidden {
         self.patterns.iter().any(|pattern| matches(pattern, &tool))
     }
 
-    /// The result of `tools/list` without the hidden tools.
+    /// Returns the result of `tools/list` without the hidden tools.
     pub(crate) fn filter(&self, result: Json) -> Json {
         let tools = result.member("tools").and_then(|tools| tools.elements());
         let Some(tools) = tools.filter(|_| !self.patterns.is_empty()) else { return result };
@@ -53,7 +53,7 @@ impl Hidden {
         name.is_none_or(|name| !self.hides(&name))
     }
 
-    /// The answer to a call of a hidden tool; `None` if the tool is not hidden.
+    /// Returns the answer to a call of a hidden tool; `None` if the tool is not hidden.
     pub(crate) fn refusal(&self, params: Option<&Json>) -> Option<Answer> {
         if self.patterns.is_empty() {
             return None;

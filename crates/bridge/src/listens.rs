@@ -19,7 +19,7 @@ use crate::{modern, splice};
 /// All open `subscriptions/listen` requests.
 #[derive(Debug, Default)]
 pub(crate) struct Listens {
-    /// By number, the oldest first.
+    /// The open requests by number, the oldest first.
     open: BTreeMap<u64, Listen>,
     last: u64,
 }
@@ -70,7 +70,7 @@ impl Filter {
         Some(Self { kinds: kinds.collect(), uris })
     }
 
-    /// The filter as the revision writes it.
+    /// Returns the filter as the revision writes it.
     fn json(&self) -> Json {
         let yes = Json::of(&true).expect("a bool is JSON");
         let kinds = self.kinds.iter().map(|kind| (name(*kind).to_owned(), yes.clone()));
@@ -193,11 +193,12 @@ const fn name(kind: Kind) -> &'static str {
 
 pub(crate) const UPDATED: &str = notification::RESOURCE_UPDATED;
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
-/// A host needs one request for each thing that it shows.
+/// The most open requests: a host needs one for each thing that it shows.
 const MOST: usize = 100;
-/// For all requests together: each resource is a request to the upstream, and another in each new session.
+/// The most resources of all requests together: each is a request to the upstream, and another in each new
+/// session.
 const MOST_URIS: usize = 1000;
-/// Held notifications make the host read again, which it does once.
+/// The most held notifications: they make the host read again, which it does once.
 const MOST_HELD: usize = 100;
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ struct Pages {
     bytes: usize,
 }
 
-/// The pages are above the bounds.
+/// The error that pages are above the bounds.
 #[derive(Debug)]
 struct TooLarge;
 
@@ -83,7 +83,7 @@ impl Kind {
         }
     }
 
-    /// The notification that tells the host of a change.
+    /// Returns the notification that tells the host of a change.
     pub(crate) const fn changed(self) -> &'static str {
         match self {
             Self::Prompts => notification::PROMPTS_CHANGED,
@@ -92,7 +92,7 @@ impl Kind {
         }
     }
 
-    /// The capability of an upstream that has this list.
+    /// Returns the capability of an upstream that has this list.
     pub(crate) const fn capability(self) -> &'static str {
         match self {
             Self::Prompts => "prompts",
@@ -101,12 +101,12 @@ impl Kind {
         }
     }
 
-    /// A result with these elements and no further page.
+    /// Returns a result with these elements and no further page.
     pub(crate) fn result(self, elements: &[Json]) -> Json {
         Json::empty_object().with_members([(self.key().to_owned(), splice::array(elements))])
     }
 
-    /// The member of a result that holds the elements.
+    /// Returns the member of a result that holds the elements.
     pub(crate) const fn key(self) -> &'static str {
         match self {
             Self::Prompts => "prompts",
@@ -122,7 +122,7 @@ impl Kind {
 }
 
 impl Page {
-    /// The page that a request asks for, if it asks for one.
+    /// Returns the page that a request asks for, if it asks for one.
     pub(crate) fn asked(method: &str, params: Option<&Json>) -> Option<Self> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.method() == method)?;
         Some(Self { kind, is_first: params.and_then(|params| cursor(params, "cursor")).is_none() })
@@ -188,7 +188,8 @@ impl Lists {
 }
 
 impl Seen {
-    /// Compares in any order: some servers keep their tools in a hash map.
+    /// Whether the host sees another list now. The order does not count: some servers keep their tools in a
+    /// hash map.
     fn differs_from(&self, fresh: &[Json], is_shown: impl Fn(&Json) -> bool) -> bool {
         let mut there = texts(fresh, &is_shown);
         match self {
@@ -256,11 +257,11 @@ fn cursor(object: &Json, name: &str) -> Option<Json> {
     object.member(name).filter(|cursor| cursor.as_str() != "null")
 }
 
-/// A list may be endless; this limits what a renewed session costs the upstream.
+/// The most pages: a list may be endless, and this limits what a renewed session costs the upstream.
 const MOST_PAGES: usize = 100;
-/// As many tools as the client remembers hints of; no model chooses among more.
+/// The most elements: as many tools as the client remembers hints of; no model chooses among more.
 const MOST_ELEMENTS: usize = 10_000;
-/// For one list. There are four, each kept once here and once for the disk: 64 MiB at most.
+/// The most bytes of one list. There are four, each kept once here and once for the disk: 64 MiB at most.
 const MOST_BYTES: usize = 8 << 20;
 
 #[cfg(test)]

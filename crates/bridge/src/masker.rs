@@ -1,5 +1,5 @@
-//! What the upstream is shown and must reach no one else: what was configured, and the tokens of a login, which
-//! change while the bridge runs.
+//! The secrets that are sent to the upstream and must reach no one else: those that were configured, and the
+//! tokens of a login, which change while the bridge runs.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ pub(crate) struct Masker {
 }
 
 impl Masker {
-    /// The secrets as they are now.
+    /// Returns the secrets at this moment.
     pub(crate) fn secrets(&self) -> Cow<'_, Secrets> {
         let tokens = self.account.as_ref().map(Account::tokens_in_use).unwrap_or_default();
         if tokens.is_empty() {

@@ -106,7 +106,7 @@ impl Offers {
 }
 
 impl Question {
-    /// The key of the question in `inputRequests`.
+    /// Returns the key of the question in `inputRequests`.
     pub(crate) fn key(&self) -> String {
         self.id.number().to_string()
     }
@@ -129,8 +129,8 @@ pub(crate) fn is_gone(method: &str) -> bool {
     )
 }
 
-/// The params without the members of `_meta` that the client writes itself. The log level stays: a stateless
-/// upstream wants it with each request.
+/// Returns the params without the members of `_meta` that the client writes itself. The log level stays: a
+/// stateless upstream wants it with each request.
 pub(crate) fn passed_on(params: &Json) -> Json {
     let Some(meta) = params.member("_meta").filter(is_object) else { return params.clone() };
     let ours = [VERSION, CAPABILITIES, CLIENT_INFO];
@@ -143,7 +143,7 @@ pub(crate) fn passed_on(params: &Json) -> Json {
     }
 }
 
-/// A result of the upstream with every member that the stateless revision demands.
+/// Returns a result of the upstream with every member that the stateless revision demands.
 pub(crate) fn dressed(result: &Json, method: &str, server: Option<&Json>) -> Json {
     if !is_object(result) {
         return result.clone();
@@ -172,7 +172,7 @@ pub(crate) fn dressed(result: &Json, method: &str, server: Option<&Json>) -> Jso
     if more.is_empty() { result } else { result.with_members(more) }
 }
 
-/// The result of `server/discover`, from that of `initialize`.
+/// Returns the result of `server/discover`, from that of `initialize`.
 pub(crate) fn discovered(initialized: &Json) -> Json {
     let [can, info, told] = initialized.pick(["capabilities", "serverInfo", "instructions"]);
     let can = can.filter(is_object).unwrap_or_else(Json::empty_object);
@@ -188,8 +188,8 @@ pub(crate) fn discovered(initialized: &Json) -> Json {
     dressed(&Json::empty_object().with_members(said), DISCOVER, info.as_ref())
 }
 
-/// An error of the upstream in terms of the stateless revision, where URLs that a person must visit before
-/// the call are not an error but `input_required`.
+/// Returns an error of the upstream in terms of the stateless revision, where URLs that a person must visit
+/// before the call are not an error but `input_required`.
 pub(crate) fn error(error: Json, method: &str, offers: Offers) -> Answer {
     let code: Option<i64> = error.member("code").and_then(|code| code.read());
     let with_code =
@@ -204,8 +204,8 @@ pub(crate) fn error(error: Json, method: &str, offers: Offers) -> Answer {
     }
 }
 
-/// The URLs that an error of an older revision names, as questions. They come without a state: the host's
-/// next call begins anew.
+/// Returns the URLs that an error of an older revision names, as questions. They come without a state: the
+/// host's next call begins anew.
 fn pages(error: &Json) -> Option<Json> {
     let pages = error.member("data")?.member("elicitations")?.elements()?;
     let asked = pages.iter().enumerate().map(|(number, page)| {
@@ -237,14 +237,14 @@ pub(crate) fn were_visited(responses: &Json) -> bool {
     responses.members().into_iter().all(is_accepted)
 }
 
-/// The answer to a call whose URLs were not visited.
+/// Returns the answer to a call whose URLs were not visited.
 pub(crate) fn not_visited() -> Answer {
     let words = "the call was not sent: the server wants a page to be visited first, and that was declined\n\
                  hint: call it again, and visit the page";
     Answer::refusal(INTERNAL_ERROR, words)
 }
 
-/// The answer to a call whose server asks these questions first.
+/// Returns the answer to a call whose server asks these questions first.
 pub(crate) fn input_required(questions: &[Question], state: &str) -> Json {
     let asked = questions.iter().map(|question| {
         let method = ("method".to_owned(), text(&question.method));
@@ -258,17 +258,17 @@ pub(crate) fn input_required(questions: &[Question], state: &str) -> Json {
     ])
 }
 
-/// The answer to a method that the stateless revision does not have.
+/// Returns the answer to a method that the stateless revision does not have.
 pub(crate) fn not_found() -> Answer {
     Answer::refusal(METHOD_NOT_FOUND, "Method not found")
 }
 
-/// The answer to a question of the server whose call is over.
+/// Returns the answer to a question of the server whose call is over.
 pub(crate) fn too_late() -> Answer {
     Answer::refusal(INTERNAL_ERROR, "this was not answered before its call ended")
 }
 
-/// The answer to a round whose state is unknown.
+/// Returns the answer to a round whose state is unknown.
 pub(crate) fn unknown_state() -> Answer {
     let words = "the call cannot go on: its `requestState` is not known here; it was used before, or the host did not \
          come back within 10 minutes, or the bridge was started anew\n  \
@@ -277,7 +277,7 @@ pub(crate) fn unknown_state() -> Answer {
     fault::lost_round(INVALID_PARAMS, words)
 }
 
-/// The answer to a round with the state of another call.
+/// Returns the answer to a round with the state of another call.
 pub(crate) fn state_of_another() -> Answer {
     let words = "the call cannot go on: its `requestState` belongs to another call\n  \
          tried: nothing was sent\n\
@@ -301,17 +301,17 @@ fn unsupported(requested: &str) -> Answer {
     })))
 }
 
-/// The revisions that a host may choose from, newest first.
+/// Returns the revisions that a host may choose from, newest first.
 fn supported() -> Vec<&'static str> {
     [REVISION].into_iter().chain(greeting::REVISIONS).collect()
 }
 
-/// The name of a host that does not name itself.
+/// Returns the name of a host that does not name itself.
 fn unnamed_host() -> Json {
     Json::from(serde_json::json!({ "name": "unknown", "version": "0" }))
 }
 
-/// The `_meta` of a result that has none.
+/// Returns the `_meta` of a result that has none.
 fn server_meta(server: &Json) -> Json {
     Json::empty_object().with_members([(SERVER_INFO.to_owned(), server.clone())])
 }

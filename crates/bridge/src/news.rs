@@ -13,7 +13,7 @@ use crate::harmless::excerpt;
 /// How much people are told. In order: each level includes the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// That the bridge recovers, at widening intervals, and that it is connected again.
+    /// People are told that the bridge recovers, at widening intervals, and that it is connected again.
     #[default]
     Summary,
     /// Every fault.
@@ -58,12 +58,12 @@ impl News {
         self.trouble.is_some()
     }
 
-    /// How often the bridge has recovered.
+    /// Returns how often the bridge has recovered.
     pub(crate) const fn recoveries(&self) -> u64 {
         self.recoveries
     }
 
-    /// The time that was lost in all.
+    /// Returns the time that was lost in all.
     pub(crate) const fn lost(&self) -> Duration {
         self.lost
     }
@@ -113,7 +113,7 @@ impl News {
         Some(line)
     }
 
-    /// When the next reminder is due.
+    /// Returns when the next reminder is due.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.trouble.as_ref().map(|trouble| trouble.next)
     }
@@ -139,7 +139,7 @@ impl Whose {
     }
 }
 
-/// What is wrong, if the event says that something is.
+/// Returns what is wrong, if the event says that something is.
 fn trouble(event: &Event) -> Option<String> {
     match event {
         Event::BreakerOpened { .. } => Some("the upstream keeps failing".to_owned()),
@@ -177,7 +177,8 @@ const fn is_recovery(event: &Event) -> bool {
 const FELL_BACK: &str = "the upstream refuses Streamable HTTP; it is spoken to by HTTP+SSE of 2024-11-05, \
      where a call cannot be resumed";
 const FIRST: Duration = Duration::from_secs(5);
-/// So that a person who looks at the log of a bridge that is down for a night still sees why.
+/// The longest time between reminders, so that a person who looks at the log of a bridge that is down for a
+/// night still sees why.
 const LONGEST: Duration = Duration::from_secs(600);
 
 #[cfg(test)]
@@ -224,7 +225,7 @@ mod tests {
         assert_eq!(news.due(), None);
     }
 
-    /// The line used to end in the middle of its sentence: `hit a fault: ; recovering`.
+    /// Before this was fixed, the line ended in the middle of its sentence: `hit a fault: ; recovering`.
     #[test]
     fn a_fault_without_words_of_its_own_is_told_by_what_is_done_about_it() {
         let line = |remedy| {

@@ -24,7 +24,7 @@ use crate::splice;
 #[derive(Default)]
 pub(crate) struct Notices {
     underway: FuturesUnordered<BoxFuture<'static, u64>>,
-    /// By number, the oldest first.
+    /// The notifications by number, the oldest first.
     known: BTreeMap<u64, Notice>,
     last: u64,
     bytes: usize,
@@ -52,7 +52,7 @@ impl Notices {
         self.known.is_empty()
     }
 
-    /// How many notifications were dropped.
+    /// Returns how many notifications were dropped.
     pub(crate) const fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -109,9 +109,9 @@ fn size(method: &str, params: Option<&Json>) -> usize {
     method.len() + params.map_or(0, |params| params.as_bytes().len())
 }
 
-/// Many times what a host says at once.
+/// The most notifications that wait: many times what a host sends at once.
 const MOST: usize = 1000;
-/// Two of the largest messages.
+/// The most bytes that wait: two of the largest messages.
 const MOST_BYTES: usize = 32 << 20;
 /// How long the host's other messages may wait behind its notifications: a person does not notice more.
 const HOLD: Duration = Duration::from_secs(1);

@@ -2,7 +2,7 @@
 //! platform.
 //!
 //! On Unix a file has an owner and a mode. Elsewhere nothing is checked and nothing is set: a file has the
-//! rights of its folder, which is one of the user's own.
+//! permissions of its folder, which is one of the user's own.
 
 pub(crate) use rights::{create_private, is_ours, make_private};
 

@@ -43,7 +43,7 @@ enum Phase {
     Suspended { state: Box<str>, until: Instant, end: Option<Box<Finished>> },
 }
 
-/// What identifies a call: its method and params, without what differs from round to round. A state is valid
+/// The identity of a call: its method and params, without what differs from round to round. A state is valid
 /// for no other call.
 #[derive(Debug)]
 pub(crate) struct Subject {
@@ -117,7 +117,7 @@ impl Rounds {
         });
     }
 
-    /// When the next step is due.
+    /// Returns when the next step is due.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.rounds.values().map(|round| round.phase.until()).min()
     }
@@ -233,7 +233,7 @@ fn unguessable() -> String {
 const A_MOMENT: Duration = Duration::from_millis(20);
 /// How long the host may take: a person may have to fill in a form, or log in somewhere.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// A limit, because each round holds a call and its questions.
+/// The most rounds: each holds a call and its questions.
 const MOST: usize = 100;
 
 #[cfg(test)]

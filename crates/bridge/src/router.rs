@@ -124,7 +124,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Settings that hide nothing, keep nothing and tell people nothing.
+    /// Returns settings that hide nothing, keep nothing and tell people nothing.
     pub(crate) fn new(client: Client, asks: mpsc::UnboundedReceiver<Ask>) -> Self {
         let (hidden, manner) = (Hidden::default(), Manner::default());
         let (voice, advice) = (Voice::default(), Advice::default());
@@ -137,7 +137,7 @@ type Checking = BoxFuture<'static, Vec<(Kind, Fetched)>>;
 /// The function that shows people a line.
 type Tell = Box<dyn FnMut(&str) + Send>;
 
-/// How people are told what goes on.
+/// The output for people: where it goes, and how much they are told.
 #[derive(Default)]
 pub(crate) struct Voice {
     pub(crate) tell: Option<Tell>,

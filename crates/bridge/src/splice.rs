@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ridethrough_core::message::Json;
 
-/// The object with this value for this key, in its old place or behind the others.
+/// Returns the object with this value for this key, in its old place or behind the others.
 pub(crate) fn with_member(object: &Json, key: &str, value: &Json) -> Json {
     let Some(old) = object.member(key) else {
         return object.with_members([(key.to_owned(), value.clone())]);
@@ -15,13 +15,13 @@ pub(crate) fn with_member(object: &Json, key: &str, value: &Json) -> Json {
     Json::new(format!("{before}{}{behind}", value.as_str())).expect("JSON in place of JSON")
 }
 
-/// The object without these keys.
+/// Returns the object without these keys.
 pub(crate) fn without(object: &Json, keys: &[&str]) -> Json {
     let kept = object.members().into_iter().filter(|(key, _)| !keys.contains(&key.as_str()));
     Json::empty_object().with_members(kept)
 }
 
-/// The text in bytes of its own: those that it came in may be part of a large buffer.
+/// Returns the text in bytes of its own: those that it came in may be part of a large buffer.
 pub(crate) fn copied(json: &Json) -> Json {
     Json::new(Bytes::copy_from_slice(json.as_bytes())).expect("a copy of JSON is JSON")
 }
@@ -31,7 +31,7 @@ pub(crate) fn is_object(json: &Json) -> bool {
     json.as_str().starts_with('{')
 }
 
-/// An array of these elements.
+/// Returns an array of these elements.
 pub(crate) fn array<'a>(elements: impl IntoIterator<Item = &'a Json>) -> Json {
     let elements: Vec<&str> = elements.into_iter().map(Json::as_str).collect();
     Json::new(format!("[{}]", elements.join(","))).expect("made of JSON")

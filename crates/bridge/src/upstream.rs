@@ -22,7 +22,7 @@ impl Upstream {
         Self { client, reaching: None, server: None, failures: 0 }
     }
 
-    /// Begins to connect, unless that was done, and stays connected.
+    /// Begins to connect, unless it has begun, and stays connected.
     pub(crate) fn reach(&mut self) {
         if self.reaching.is_none() && self.server.is_none() {
             self.client.keep_connected();
@@ -45,7 +45,7 @@ impl Upstream {
         self.reach();
     }
 
-    /// What the upstream said of itself, once it was reached.
+    /// Returns what the upstream said of itself, once it was reached.
     pub(crate) const fn server(&self) -> Option<&Server> {
         self.server.as_ref()
     }
@@ -78,7 +78,8 @@ impl Upstream {
     }
 }
 
-/// Most failures come after the client's patience is over.
+/// The first pause after a failure. Most failures come after the client's patience is over.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Half a minute between attempts at most: a person who repairs something looks whether it works.
+/// How often the pause doubles: to half a minute at most, because a person who repairs something looks
+/// whether it works.
 const MOST_DOUBLINGS: u32 = 5;

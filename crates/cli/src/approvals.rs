@@ -1,8 +1,8 @@
-//! Which files of projects the user has approved, by what is in them.
+//! The project files that the user has approved, each by its path and the digest of its content.
 //!
-//! A file in a working directory may have come with a repository from anywhere. It is approved as it is, by
-//! path and digest: once it changes, it has to be approved again. The list is the user's own file, and one
-//! that others may write counts for nothing.
+//! A file in a working directory may have come with a repository from anywhere. An approval holds for exactly
+//! the bytes that were approved: once the file changes, it has to be approved again. The list is the user's
+//! own file. A list that other users may write approves nothing.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,22 +14,22 @@ use serde::{Deserialize, Serialize};
 
 /// The user's list of approved files.
 pub(crate) struct Approvals {
-    /// Where it is kept; `None` if the user has no place of its own.
+    /// Where the list is kept; `None` if the user has no folder for it.
     path: Option<PathBuf>,
     kept: StoredApprovals,
 }
 
-/// Digests of files, by their paths.
+/// The digests of approved files, by their paths.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct StoredApprovals {
     approved: BTreeMap<String, String>,
-    /// Those that the user was told of: once is enough.
+    /// The files that the user was told of, so that each is told once.
     told: BTreeMap<String, String>,
 }
 
 impl Approvals {
-    /// Reads the list. One that cannot be used is told on stderr, and approves nothing.
+    /// Reads the list. A list that cannot be used is reported on stderr, and approves nothing.
     pub(crate) fn read() -> Self {
         let path = crate::kept::state().map(|folder| folder.join("approved.json"));
         let text = path.as_deref().map_or(Ok(None), |path| disk::read(path, MOST_BYTES));
@@ -39,7 +39,7 @@ impl Approvals {
         });
         let kept = kept.unwrap_or_else(|why| {
             let path = path.clone().unwrap_or_default();
-            // A command may look several times.
+            // A command may read the list several times.
             WARNING.call_once(|| {
                 eprintln!("warning: no file is taken for approved: {}: {why}", path.display());
             });
@@ -65,13 +65,13 @@ impl Approvals {
         self.write().map(|()| was_there)
     }
 
-    /// Whether the user has not been told of this file with just these bytes; from now on it has.
+    /// Whether the user has not yet been told of this file with just these bytes. Notes that they have been.
     pub(crate) fn is_news(&mut self, file: &Path, bytes: &[u8]) -> bool {
         let digest = disk::digest(bytes);
         let before = self.kept.told.insert(name(file), digest.clone());
         let is_news = before.as_ref() != Some(&digest);
         if is_news {
-            // Where nothing can be kept, it is told each time.
+            // If it cannot be stored, the user is told each time.
             let _ = self.write();
         }
         is_news
@@ -85,7 +85,7 @@ impl Approvals {
     }
 }
 
-/// One name for a file, however it was reached.
+/// Returns the canonical name of a file, however it was reached.
 fn name(file: &Path) -> String {
     let path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     path.to_string_lossy().into_owned()

@@ -1,4 +1,4 @@
-//! `ridethrough auth`: looks after the logins that are kept on this machine.
+//! `ridethrough auth`: manages the logins that are kept on this machine.
 
 mod export;
 mod status;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
-/// What can be done with logins.
+/// The subcommands of `ridethrough auth`.
 #[derive(Subcommand)]
 pub(crate) enum AuthCommand {
     /// Takes a login to another machine: out of this one, into that one.

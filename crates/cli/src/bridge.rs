@@ -1,7 +1,8 @@
 //! `ridethrough bridge`: an MCP server on stdin and stdout, in front of a remote one.
 //!
-//! stdout carries the protocol and nothing else; people read stderr. What is typed is what mcp-remote
-//! takes, so that a config file changes in one word; what means nothing here is told.
+//! stdout carries the protocol and nothing else; people read stderr. The command line is the one that
+//! mcp-remote takes, so that a config file changes in one word. Flags of mcp-remote that have no effect here
+//! are reported.
 
 mod foreign;
 mod header_file;
@@ -31,7 +32,7 @@ use crate::until;
 
 use foreign::Foreign;
 
-/// What `bridge` is asked for.
+/// The arguments of `ridethrough bridge`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER, mut_arg("timeout", |it| it.help(TIMEOUT)),
           mut_arg("allow_http", |it| it.help(ALLOW_HTTP)))]
@@ -89,13 +90,13 @@ pub(crate) fn play(args: &BridgeArgs) -> Result<ExitCode> {
         .build()
         .context("the runtime could not be started")?;
     let code = runtime.block_on(args.run(&target, &settings));
-    // A read of stdin that is under way has no other end.
+    // A read of stdin that is under way cannot be ended otherwise.
     runtime.shutdown_background();
     code
 }
 
 impl BridgeArgs {
-    /// Looks at everything that can be wrong before anything is sent.
+    /// Checks everything that can be wrong before anything is sent.
     fn check(&self) -> Result<(Target, Settings), Misuse> {
         self.foreign.check()?;
         let target = target::behind_bridge(&self.server)?;
@@ -111,7 +112,7 @@ impl BridgeArgs {
         for note in self.notes().into_iter().chain(target.origin()) {
             self.say(&note);
         }
-        // Whoever wants silence wants to know this all the same.
+        // Warnings are shown even with `--silent`.
         settings.warning(target).iter().for_each(|line| tell(line));
         settings.told_sources().iter().for_each(|line| self.say(line));
         if settings.verbose >= 3 {
@@ -124,11 +125,11 @@ impl BridgeArgs {
         let bridge = login::with_account(bridge, settings.account_in_use(), target, spoken);
         let _status = self.open_status(&bridge, target, settings);
         let mut code = 0;
-        // Apart: a task that waits for signals itself looks for them whenever it is woken, for each line.
+        // In a task of its own: the bridge's task would poll the signals whenever it is woken, for each line.
         let asked = tokio::spawn(until::asked());
         let stopped = async { code = asked.await.expect("who waits for signals does not panic") };
         let ended = bridge.run(tokio::io::stdin(), tokio::io::stdout(), stopped).await;
-        // A token that is being renewed must be stored; most bridges have none.
+        // A token that is being renewed must be stored. Most bridges renew none at this moment.
         let _ = tokio::time::timeout(RENEWAL, settings.renewals_ended()).await;
         match ended {
             Ended::HostLeft => Ok(ExitCode::SUCCESS),
@@ -154,7 +155,7 @@ impl BridgeArgs {
         if self.is_talkative() { bridge.tell(tell) } else { bridge }
     }
 
-    /// Lets `ridethrough status` see this bridge. One that cannot be seen runs all the same.
+    /// Lets `ridethrough status` see this bridge. A bridge whose socket cannot be opened runs without it.
     fn open_status(
         &self,
         bridge: &Bridge,
@@ -176,7 +177,7 @@ impl BridgeArgs {
     fn client(&self, target: &Target, settings: &Settings) -> Result<Client, Misuse> {
         let mut policy = settings.policy.recovery().builder();
         if settings.policy == Policy::Interactive {
-            // The address comes from a config file and worked before: an outage is likelier than a
+            // The address comes from a config file and has worked before, so an outage is likelier than a
             // mistake.
             policy = policy.first_patience(PATIENCE);
         }
@@ -199,7 +200,7 @@ impl BridgeArgs {
         }
     }
 
-    /// What was typed and means nothing here.
+    /// Returns notes about arguments that have no effect here.
     fn notes(&self) -> Vec<String> {
         let mut notes = self.foreign.notes();
         notes.extend(self.login.warning());
@@ -223,12 +224,12 @@ impl BridgeArgs {
     }
 }
 
-/// Where the server is, with its query.
+/// Returns the URL of the server, with its query.
 fn url_of(target: &Target) -> &str {
     target.address().map_or("", |address| address.url.expose_secret())
 }
 
-/// Tells people. Whoever closed stderr does not want to know.
+/// Writes a line to stderr. A closed stderr is not an error.
 fn tell(text: &str) {
     let mut stderr = io::stderr().lock();
     for line in text.lines() {
@@ -236,9 +237,10 @@ fn tell(text: &str) {
     }
 }
 
-/// Hosts kill a bridge that does not end; by then a refresh has its answer, as a rule.
+/// How long the end waits for a refresh. Hosts kill a bridge that does not end; by then a refresh has its
+/// answer, as a rule.
 const RENEWAL: Duration = Duration::from_secs(10);
-/// How long a call waits for a server that is down, from the first one on.
+/// How long a call waits for a server that is down, from the first call on.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const ALLOW_HTTP: &str = "Allow `http://` to other machines; without it only to this one";

@@ -1,8 +1,8 @@
 //! `ridethrough check`: a diagnosis of a server that a person can act on.
 //!
-//! It looks from outside, with questions that change nothing: handshakes, `ping`, lists, streams. It
-//! never calls a tool, and gives back every session that it opened. What could not be looked at is
-//! reported as unknown, with the reason; the report says what each thing means for a client of ours.
+//! It looks from outside, with requests that change nothing: handshakes, `ping`, lists, streams. It never
+//! calls a tool, and ends every session that it opened. What could not be examined is reported as unknown,
+//! with the reason. The report says what each finding means for our client.
 
 mod authorization;
 mod era;
@@ -51,7 +51,7 @@ use report::Look;
 use tools::Tool;
 use wire::{Visit, Wire};
 
-/// What `check` is asked for.
+/// The arguments of `ridethrough check`.
 #[derive(clap::Args)]
 #[command(after_long_help = CODES, mut_arg("policy", |it| it.help(POLICY).hide(true)),
           mut_arg("era", |it| it.help(ERA).hide(true)))]
@@ -134,7 +134,7 @@ fn check(args: &CheckArgs) -> Result<ExitCode> {
     Ok(exit.into())
 }
 
-/// Looks at how people log in.
+/// Examines how people log in to the server.
 async fn look_at_login(
     args: &CheckArgs,
     settings: &Settings,
@@ -155,18 +155,18 @@ async fn look_at_login(
     Ok(())
 }
 
-/// Where the page goes.
+/// Where the HTML page goes.
 enum Paper {
-    /// To a file, beside the report on stdout.
+    /// The page goes to a file, beside the report on stdout.
     File(PathBuf),
-    /// There is none.
+    /// No page is written.
     Nowhere,
-    /// To stdout, in place of the report.
+    /// The page goes to stdout, in place of the report.
     Stdout,
 }
 
 impl Paper {
-    /// Sees that the page can be written, before a server is asked anything.
+    /// Checks that the page can be written, before any request is sent to the server.
     fn read(args: &CheckArgs) -> Result<Self, Misuse> {
         let Some(path) = &args.html else { return Ok(Self::Nowhere) };
         if path.as_os_str() != "-" {
@@ -184,25 +184,25 @@ impl Paper {
     }
 }
 
-/// What was found out so far.
+/// What was found out so far, as the report shows it.
 #[derive(Default)]
 struct Notes {
     /// The address, without its query.
     server: String,
     server_name: Option<String>,
     revision: Option<String>,
-    /// Whether the stateless revision is spoken, if that is known.
+    /// Whether the server speaks the stateless revision, if that is known.
     is_modern: Option<bool>,
     findings: Vec<Finding>,
-    /// What a refusal said about what it wants.
+    /// The challenge of a refusal, as the server sent it.
     challenge: Option<String>,
-    /// How people log in, if that was looked at.
+    /// How people log in, if that was examined.
     authorization: Option<AuthorizationSeen>,
     figures: CheckFigures,
     tools: Vec<Tool>,
 }
 
-/// What was measured.
+/// The measurements of a check.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CheckFigures {
@@ -223,7 +223,7 @@ impl Notes {
         Self { server, ..Self::default() }
     }
 
-    /// Takes a finding down. What a server said in it was masked when it was put there.
+    /// Adds a finding. The server's words in it were masked when they were put there.
     fn add(&mut self, mut finding: Finding) {
         let told = |text: &str| secrets::masked_in_ours(&in_flags::told(text));
         finding.what = told(&finding.what);
@@ -231,14 +231,15 @@ impl Notes {
         self.findings.push(finding);
     }
 
-    /// What was seen of the standing stream holds in a session only, and our commands have none.
+    /// Words the finding about the standing stream as one that holds in a session only: our commands have
+    /// none with this server.
     fn confine_standing_stream(&mut self) {
         let standing = self.findings.iter_mut().filter(|it| it.name == "standing");
         standing.for_each(|it| it.what = format!("in a session: {}", it.what));
     }
 }
 
-/// Looks at everything, and says how the check ended.
+/// Runs the whole examination, and returns how the check ended.
 async fn examine(mut wire: Wire, repeatable: &[String], notes: &mut Notes) -> Exit {
     if let Err(exit) = reach::look(&mut wire, notes).await {
         return exit;
@@ -261,7 +262,7 @@ async fn examine(mut wire: Wire, repeatable: &[String], notes: &mut Notes) -> Ex
     Exit::Done
 }
 
-/// What can only be seen within a session. Returns whether the server was asked to end it.
+/// Examines what can only be seen within a session. Returns whether the server was asked to end it.
 async fn look_inside(
     wire: &mut Wire,
     hello: &Hello,
@@ -313,7 +314,7 @@ async fn look_at_resuming(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     }
 }
 
-/// What needs sessions of its own, or none.
+/// Examines what needs sessions of its own, or none.
 async fn look_outside(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     era::offer_nonsense(wire, notes).await;
     let (era, mut finding) = era::look(wire).await;
@@ -330,7 +331,7 @@ async fn look_outside(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     guard::look(wire, visit, notes).await;
 }
 
-/// Shows that something goes on, once a person has waited for two seconds.
+/// Runs `work`, and shows that something goes on once a person has waited for two seconds.
 async fn patiently<T>(terminal: &Terminal, work: impl Future<Output = T>) -> T {
     let began = Instant::now();
     let mut work = std::pin::pin!(work);
@@ -346,7 +347,7 @@ async fn patiently<T>(terminal: &Terminal, work: impl Future<Output = T>) -> T {
         let waited = began.elapsed();
         let waiting = format!("checking the server: {} s", waited.as_secs());
         terminal.wait(&waiting);
-        // A line that changes is for terminals; elsewhere some that stay will do.
+        // A line that changes is for terminals. Elsewhere lines that stay are written now and then.
         if !terminal.is_terminal() && waited >= next {
             terminal.say(&waiting);
             next = waited * 2;
@@ -366,12 +367,12 @@ fn look() -> Look {
     Look { is_colourful: out::is_colourful(&out), is_fancy: out.is_terminal() && is_utf8 }
 }
 
-/// In milliseconds, to the microsecond.
+/// Returns a time in milliseconds, to the microsecond.
 fn in_millis(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// The time for a whole check, if nobody says otherwise.
+/// The time for a whole check, unless `--timeout` says otherwise.
 const TIME: Duration = Duration::from_secs(60);
 const UNCHECKED: &str = "its certificate is not checked (--insecure): anybody who answers in its place reads \
                          and changes everything, tokens too";
@@ -381,7 +382,7 @@ const CHECK_IT: &str =
     "name the server's certificate with `--cacert FILE` in place of `--insecure`";
 /// How long a stream is watched.
 const WATCH: Duration = Duration::from_secs(1);
-/// Nobody waits for longer than this without a word.
+/// The longest time without a line about what goes on.
 const SILENCE: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(250);
 

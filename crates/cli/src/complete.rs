@@ -1,4 +1,4 @@
-//! `ridethrough complete`: what completion scripts ask for. It asks no server.
+//! `ridethrough complete`: the answers that completion scripts ask for. It sends nothing to any server.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use clap::Subcommand;
 use crate::import::Servers;
 use crate::{out, tool_names};
 
-/// What a script wants to complete.
+/// The kind of names that a script wants to complete.
 #[derive(Subcommand)]
 pub(crate) enum CompletionKind {
     /// The names of servers.

@@ -1,4 +1,4 @@
-//! `ridethrough completions`: what a shell needs to complete our commands.
+//! `ridethrough completions`: prints the script by which a shell completes our commands.
 
 mod scripts;
 
@@ -9,7 +9,7 @@ use clap_complete::{Shell, generate};
 
 use crate::out;
 
-/// What `completions` is asked for.
+/// The arguments of `ridethrough completions`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct CompletionsArgs {

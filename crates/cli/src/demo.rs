@@ -1,8 +1,8 @@
 //! `ridethrough demo`: five faults from real reports, against the real client, as you watch.
 //!
-//! Each act (`acts`) has a server of the lab on a socket of this machine and a client with default
-//! settings, and tells what happens line by line. A pure check of its own (`judge`) then says
-//! whether the promise held. Here is only the order: play, show, count.
+//! Each act (`acts`) has a server of the lab on a socket of this machine and a client with default settings,
+//! and reports what happens line by line. A pure check of its own (`judge`) then says whether the promise
+//! held. This module only decides the order: play, show, count.
 
 mod act;
 mod acts;
@@ -35,7 +35,7 @@ use line::DemoLine;
 use screen::Screen;
 use show::{Played, Show};
 
-/// What `demo` is asked for.
+/// The arguments of `ridethrough demo`.
 #[derive(clap::Args)]
 pub(crate) struct DemoArgs {
     /// Writes JSON instead: one object a line for each act, and a last one with the totals.
@@ -64,7 +64,7 @@ fn exit(is_good: bool) -> ExitCode {
     if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A reader that has seen enough, such as `head`, is no failure.
+/// Turns a closed stdout into success: a reader that has seen enough, such as `head`, is no failure.
 fn forgive(error: anyhow::Error) -> Result<ExitCode> {
     match error.downcast_ref::<io::Error>() {
         Some(io) if io.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
@@ -72,7 +72,7 @@ fn forgive(error: anyhow::Error) -> Result<ExitCode> {
     }
 }
 
-/// Plays these acts and says whether every promise held.
+/// Plays these acts, and returns whether every promise held.
 async fn perform(acts: &'static [Act], show: &mut dyn Show) -> Result<bool> {
     let began = Instant::now();
     show.begin(acts)?;
@@ -92,7 +92,7 @@ async fn perform(acts: &'static [Act], show: &mut dyn Show) -> Result<bool> {
 async fn play_act(act: &'static Act, limit: Duration, show: &mut dyn Show) -> Result<Played> {
     let began = Instant::now();
     let (tell, mut told) = mpsc::unbounded_channel();
-    // A task of its own: however slowly the lines are taken, the act keeps its time.
+    // In a task of its own: however slowly the lines are taken, the act keeps its time.
     let mut acting = tokio::spawn(timeout(limit, (act.play)(tell)));
     let mut lines = Vec::new();
     let ended = loop {
@@ -117,7 +117,8 @@ async fn play_act(act: &'static Act, limit: Duration, show: &mut dyn Show) -> Re
     Ok(Played { act, lines, ends, verdict, took: began.elapsed() })
 }
 
-/// This line and those that wait behind it, in order of time: the client's come by way of a watcher.
+/// Returns this line and those that wait behind it, in order of time: the client's lines arrive through a
+/// watcher, and so late.
 fn gather(first: DemoLine, told: &mut mpsc::UnboundedReceiver<DemoLine>) -> Vec<DemoLine> {
     let waiting = std::iter::from_fn(|| told.try_recv().ok());
     let mut lines: Vec<_> = std::iter::once(first).chain(waiting).collect();
@@ -125,13 +126,13 @@ fn gather(first: DemoLine, told: &mut mpsc::UnboundedReceiver<DemoLine>) -> Vec<
     lines
 }
 
-/// What happens within this time is shown together, so that ten callers with one fate are one line.
+/// How long lines are collected before they are shown, so that ten callers with one outcome are one line.
 const GATHER: Duration = Duration::from_millis(40);
 
-/// Longer than any act takes, by the client's own limits: 23 s for the longest.
+/// The limit for one act. By the client's own limits the longest takes 23 s.
 const LONGEST: Duration = Duration::from_secs(32);
 
-/// Even a client that hangs shows so in under a minute.
+/// The limit for the whole demo: it ends in under a minute even if the client hangs.
 const WHOLE: Duration = Duration::from_secs(58);
 
 #[cfg(test)]

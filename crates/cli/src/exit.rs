@@ -1,7 +1,7 @@
-//! How a command that talks to a server ends, as a number for scripts.
+//! How a command that talks to a server ends, as an exit code for scripts.
 //!
-//! One rule holds for all of them: with 2, 4 and 5 the server did not run what was asked, for certain.
-//! Doubt has numbers of its own.
+//! One rule holds for all commands: with 2, 4 and 5 the server certainly did not run what was asked. Doubt
+//! has codes of its own.
 
 use std::process::ExitCode;
 
@@ -12,28 +12,28 @@ use ridethrough::transport::Cause;
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// The call's time was over.
+    /// The deadline of the call passed.
     Deadline,
-    /// All went well.
+    /// The command succeeded.
     Done,
-    /// This program could not do its part: a file cannot be written, or an answer does not fit its question.
+    /// This program failed: a file cannot be written, or an answer does not fit its question.
     Failure,
-    /// There is no answer, and the server may have run it.
+    /// There is no answer, and the server may have run the call.
     Interrupted,
-    /// The server answered with an error, or with what breaks the protocol.
+    /// The server answered with an error, or against the protocol.
     Protocol,
     /// The server says that the tool failed.
     Tool,
     /// The credentials were refused.
     Unauthorized,
-    /// The server cannot be reached, or turns everybody away.
+    /// The server cannot be reached, or turns every client away.
     Unreachable,
-    /// It was asked for in a way that cannot work; nothing was run.
+    /// The command was used in a way that cannot work; nothing was run.
     Usage,
 }
 
 impl Exit {
-    /// How a command ends whose call ended so.
+    /// Returns how a command ends whose call ended with this error.
     pub(crate) fn of(error: &Error) -> Self {
         let Some(kind) = error.kind() else { return Self::Protocol };
         let by_kind = match error.call() {
@@ -49,7 +49,7 @@ impl Exit {
         }
     }
 
-    /// The number for scripts.
+    /// Returns the exit code for scripts.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -64,7 +64,7 @@ impl Exit {
         }
     }
 
-    /// The word for it in JSON.
+    /// Returns the name of this ending in JSON.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Deadline => "deadline",
@@ -86,14 +86,14 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Whether somebody wanted credentials, or better ones.
+/// Whether credentials were asked for, or better ones.
 pub(crate) fn is_unauthorized(call: &CallError) -> bool {
-    // Without patience a handshake that is forbidden ends as what could not be reached.
+    // Without patience, a handshake that is forbidden ends as unreachable.
     status_of(call).is_some_and(is_forbidden) || call.kind == Kind::Unauthorized
 }
 
-/// Whether the time was over before any connection was made: then it is the server that is not there, however short
-/// the time was.
+/// Whether the deadline passed before any connection was made. Such a server counts as unreachable, however
+/// short the time was.
 pub(crate) fn is_unreached(call: &CallError) -> bool {
     let Reason::Transport(failure) = &call.reason else { return false };
     let is_of_connect = matches!(
@@ -103,7 +103,7 @@ pub(crate) fn is_unreached(call: &CallError) -> bool {
     call.kind == Kind::DeadlinePassed && call.attempts == 0 && is_of_connect
 }
 
-/// The status of HTTP by which a call ended.
+/// Returns the HTTP status by which a call ended.
 pub(crate) fn status_of(call: &CallError) -> Option<u16> {
     match (call.kind, &call.reason) {
         (Kind::Rejected { status }, _) => Some(status),
@@ -119,7 +119,7 @@ fn by_kind(kind: Kind) -> Exit {
         Kind::DeadlinePassed => Exit::Deadline,
         Kind::Cancelled | Kind::Closed | Kind::Interrupted => Exit::Interrupted,
         Kind::Unauthorized => Exit::Unauthorized,
-        // A server that is busy, or a balancer that has none, is as good as none.
+        // A busy server, or a balancer without one behind it, is as unreachable as none.
         Kind::Rejected { status: 408 | 425 | 429 | 500 | 502..=599 }
         | Kind::BreakerOpen
         | Kind::Exhausted
@@ -132,7 +132,7 @@ const fn is_forbidden(status: u16) -> bool {
     matches!(status, 401 | 403 | 407)
 }
 
-/// The table of `--help`.
+/// The table of exit codes in `--help`.
 pub(crate) const TABLE: &str = "\
 Exit codes of the commands that talk to a server:
   0  done

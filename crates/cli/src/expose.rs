@@ -1,7 +1,7 @@
 //! `ridethrough expose`: a local server, which speaks on stdin and stdout, as Streamable HTTP.
 //!
-//! stdout is one line with the URL; people read stderr. Each session has a server process of its own,
-//! started by way of `supervise`.
+//! stdout is one line with the URL; people read stderr. Each session has a server process of its own, started
+//! through `supervise`.
 
 mod access;
 mod address;
@@ -34,7 +34,7 @@ use children::Children;
 use stop::ExposeStop;
 use voice::Voice;
 
-/// What `expose` is asked for.
+/// The arguments of `ridethrough expose`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct ExposeArgs {
@@ -148,7 +148,7 @@ impl ExposeArgs {
     }
 }
 
-/// Serves until it is asked to stop, and then ends the sessions.
+/// Serves until `expose` is asked to stop, and then ends the sessions.
 async fn serve(
     listener: TcpListener,
     exposed: Exposed,
@@ -189,12 +189,12 @@ async fn accept(listener: TcpListener, exposed: Exposed, tls: Option<Tls>) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     while let Ok(place) = places.clone().acquire_owned().await {
         let Ok((connection, _)) = listener.accept().await else {
-            // Too many open files, most likely.
+            // The process has too many open files, most likely.
             exposed.make_room();
             sleep(Duration::from_millis(10)).await;
             continue;
         };
-        // Only a matter of speed.
+        // This only affects speed.
         let _ = connection.set_nodelay(true);
         let (exposed, tls) = (exposed.clone(), tls.clone());
         tokio::spawn(async move {
@@ -219,7 +219,7 @@ fn hear(voice: &Voice, news: &News, is_verbose: bool) {
     }
 }
 
-/// More than are let stay, so that there is room for those that are on their way out.
+/// The most connections at once: more than may stay, so that there is room for those that are being closed.
 const MOST_CONNECTIONS: usize = 640;
 /// How long calls may take to finish.
 const DRAINING: Duration = Duration::from_secs(30);
@@ -227,7 +227,7 @@ const DRAINING: Duration = Duration::from_secs(30);
 const SOON: Duration = Duration::from_millis(500);
 /// A supervisor needs three seconds for the worst of servers.
 const CLOSING: Duration = Duration::from_secs(12);
-/// How much longer the process may take before it is ended whatever it does.
+/// How much longer the process may take before it is ended in any state.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 const AFTER: &str = "For example:

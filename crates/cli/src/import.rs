@@ -1,7 +1,7 @@
 //! `ridethrough import`: puts our bridge in place of others in the config files of MCP hosts.
 //!
-//! Without `--write` it only tells. What it writes is as little as possible: the program and the words
-//! that start the other bridge; every other byte of the file stays. `--undo` goes back.
+//! Without `--write` it only reports. It changes as little as possible: the program and the words that start
+//! the other bridge; every other byte of the file stays. `--undo` reverts it.
 //!
 //! ```text
 //! places -> file (document -> tree, entry) -> plan (line, other, native) -> ask -> disk
@@ -59,7 +59,7 @@ use places::{ConfigPlace, Folders};
 use plan::EntryVerdict;
 use show::{Report, shown};
 
-/// What `import` is asked for.
+/// The arguments of `ridethrough import`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct ImportArgs {
@@ -88,21 +88,21 @@ pub(crate) struct ImportArgs {
     json: bool,
 }
 
-/// Carries the command out.
+/// Runs `ridethrough import`.
 pub(crate) fn play(args: &ImportArgs) -> Result<ExitCode> {
     let folders = Folders::here();
     let places = args.places(&folders)?;
     if args.undo { undo::play(args, places) } else { args.import(places, &folders) }
 }
 
-/// What is known of a file: a plan, or why it cannot be read.
+/// The plan for a file, or why the file cannot be read.
 type FilePlan = Result<Planned, (ConfigPlace, Unread)>;
 
 /// A file, and what would become of its servers.
 struct Planned {
     file: File,
     verdicts: Vec<EntryVerdict>,
-    /// The backup, or why nothing was written; `None` if nothing was to be.
+    /// The backup, or why nothing was written; `None` if nothing was to be written.
     written: Option<Result<PathBuf, String>>,
 }
 
@@ -180,8 +180,8 @@ impl ImportArgs {
         Planned { file, verdicts, written: None }
     }
 
-    /// What a host starts. Hosts with windows do not have the search path of a shell, so that they
-    /// are told the folder; a file that others read too must not.
+    /// Returns the program that a host starts. Hosts with a graphical interface lack the search path of a
+    /// shell, so they get the whole path; a file that other people read too gets the name alone.
     fn program(&self, is_shared: bool) -> String {
         let by_name = "ridethrough".to_owned();
         if self.by_name || is_shared {
@@ -208,7 +208,7 @@ impl ImportArgs {
         })
     }
 
-    /// Lets servers speak for themselves, unless a person stops that.
+    /// Asks the servers whether they accept us, unless a person stops that.
     fn ask(&self, plans: &mut [FilePlan], folders: &Folders) -> Result<Option<Stopped>> {
         let mut verdicts = Vec::new();
         let mut servers = Vec::new();
@@ -285,7 +285,7 @@ impl ImportArgs {
     }
 }
 
-/// Why a server's own words speak against changing its entry.
+/// Returns the reason in a server's answer against changing its entry.
 fn objection(heard: ServerAnswer) -> Option<String> {
     match heard {
         ServerAnswer::Fine | ServerAnswer::LoginNeeded => None,

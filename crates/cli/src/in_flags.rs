@@ -1,15 +1,16 @@
-//! What the library tells a programmer, in words for a person at the command line.
+//! Messages of the library, which address a programmer, in words for a person at the command line.
 
 use ridethrough::transport::{Cause, Failure};
 
-/// The text with flags in place of methods of the library, and without what libraries say to each other.
+/// Returns the text with flags in place of the library's methods, and without remarks that libraries make to
+/// each other.
 pub(crate) fn told(text: &str) -> String {
     let text =
         IN_CODE.iter().fold(text.to_owned(), |text, (code, words)| text.replace(code, words));
     BELOW.iter().fold(text, |text, mark| without(&text, mark))
 }
 
-/// The text without what stands in brackets and begins so.
+/// Returns the text without the bracketed parts that begin with `mark`.
 fn without(text: &str, mark: &str) -> String {
     match text.split_once(mark).and_then(|(before, rest)| Some((before, rest.split_once(')')?.1))) {
         Some((before, after)) => format!("{before}{after}"),
@@ -17,7 +18,7 @@ fn without(text: &str, mark: &str) -> String {
     }
 }
 
-/// What a proxy did, if it is the proxy that failed, and not the server behind it.
+/// Returns what a proxy did, if the proxy failed and not the server behind it.
 pub(crate) fn of_proxy(failure: &Failure) -> Option<String> {
     let (proxy, rest) = failure.detail.as_deref()?.strip_prefix("proxy `")?.split_once('`')?;
     let is_unreached = rest.is_empty() || rest.starts_with(':');
@@ -33,11 +34,11 @@ pub(crate) fn of_proxy(failure: &Failure) -> Option<String> {
     })
 }
 
-/// What to do about a proxy.
+/// The hint about a proxy that failed.
 pub(crate) const PROXY: &str = "check the proxy that `https_proxy`, `http_proxy` or `all_proxy` names; `no_proxy` lists \
                                 hosts that are reached without it";
 
-/// Words of the layers below that say no more than the cause before them.
+/// Phrases of the layers below that add nothing to the cause before them.
 const BELOW: [&str; 3] = [
     " (connection closed before message completed",
     " (error reading a body from connection",

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The folder for what the user has decided; `None` if the user has no place of its own.
+/// Returns the folder for decisions of the user; `None` if the user has no such folder.
 pub(crate) fn state() -> Option<PathBuf> {
     let state = variable("XDG_STATE_HOME")
         .or_else(|| variable("LOCALAPPDATA"))
@@ -12,8 +12,8 @@ pub(crate) fn state() -> Option<PathBuf> {
     Some(state.join("ridethrough"))
 }
 
-/// The folder for what servers were when they were last there, their catalogues and their eras, below the
-/// user's cache; `None` if the user has no place of its own.
+/// Returns the folder for what was last seen of servers, their catalogues and their eras, below the user's
+/// cache; `None` if the user has no such folder.
 pub(crate) fn folder() -> Option<PathBuf> {
     let cache = variable("XDG_CACHE_HOME")
         .or_else(|| variable("LOCALAPPDATA"))

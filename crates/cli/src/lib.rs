@@ -1,15 +1,14 @@
-//! The `ridethrough` binary: modes and exit codes. `main.rs` only calls [`main`]; the rest stands in a
-//! library so that checks outside of this crate can reach it. It is no API: nothing here is promised.
+//! The `ridethrough` binary: commands and exit codes. `main.rs` only calls [`main`]; the rest is a library so
+//! that checks outside of this crate can reach it. It is not an API: nothing here is promised.
 //!
-//! stdout is data, stderr is for people. Exit codes are in `exit`; those of `demo` and `lab` are 0
-//! done, 1 a promise was broken or the program failed, 2 wrong usage. `lab drive` ends with 0 once
-//! every step of its script was reported, whatever became of it, and with 2 if URL or script cannot
-//! be used. `bridge` ends with 0 when its host leaves; it and `expose` end with 130 or 143 when a signal
-//! ends them.
+//! stdout is data, stderr is for people. Exit codes are in `exit`; those of `demo` and `lab` are 0 done, 1 a
+//! promise was broken or the program failed, 2 wrong usage. `lab drive` ends with 0 once every step of its
+//! script was reported, whatever became of it, and with 2 if URL or script cannot be used. `bridge` ends with
+//! 0 when its host leaves; it and `expose` end with 130 or 143 when a signal ends them.
 //!
-//! `expose`, `status` and `supervise` stand on process groups and sockets through and through. They are there
-//! as a whole or not at all, and a module can be left out only where it is declared; whoever asks for one
-//! elsewhere meets the one in `platform`, which refuses.
+//! `expose`, `status` and `supervise` depend on process groups and Unix sockets throughout, so they exist as
+//! a whole or not at all, and a module can be left out only where it is declared. On other platforms their
+//! place is taken by a module in `platform` that refuses.
 
 mod approvals;
 mod auth;
@@ -131,7 +130,7 @@ enum Command {
     Trust(trust::TrustArgs),
 }
 
-/// Does what the command line says.
+/// Runs the command line.
 pub fn main() -> ExitCode {
     let played = match program::fold(std::env::args_os()) {
         Ok(words) => parse(words).and_then(|args| play(args.command)),
@@ -139,7 +138,7 @@ pub fn main() -> ExitCode {
     };
     played.unwrap_or_else(|error| match error.downcast::<Misuse>() {
         Ok(misuse) => {
-            // Names from files and arguments are in it.
+            // The message contains names from files and arguments.
             eprintln!("{}", talk::safe::our_text(&misuse.to_string()));
             Exit::Usage.into()
         }
@@ -150,7 +149,8 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// Reads the command line. One that cannot be read ends this process; it is told on stdout too where a machine reads.
+/// Reads the command line. If that fails the process ends; the error goes to stdout too where a program reads
+/// it.
 fn parse(words: Vec<OsString>) -> Result<Args> {
     let is_json = words.iter().any(|it| it == "--json");
     let error = match Args::try_parse_from(&words) {

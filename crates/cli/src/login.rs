@@ -1,8 +1,8 @@
 //! `ridethrough login`: a person logs in to a server, once.
 //!
-//! The server is asked first, without a token: what it says to that names its authorization server. One that
-//! asks for no login is told from one that does, and nothing is opened for it. After the login one request
-//! proves that the server takes the token. Tokens, codes and secrets are never shown.
+//! The first request goes out without a token: the refusal names the authorization server. For a server that
+//! asks for no login nothing is opened. After the login one request proves that the server accepts the token.
+//! Tokens, codes and secrets are never shown.
 
 mod failure;
 mod person;
@@ -31,7 +31,7 @@ use person::{LoginPerson, Opens};
 pub(crate) use told::{GrantTold, client_word};
 use told::{LoginTold, Proof};
 
-/// What `login` is asked for.
+/// The arguments of `ridethrough login`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER, mut_arg("profile", |it| it.help(PROFILE).hide_short_help(false)))]
 pub(crate) struct LoginArgs {
@@ -103,7 +103,7 @@ impl LoginArgs {
         Ok(settings)
     }
 
-    /// The server with the flags that were given, for hints.
+    /// Returns the server with the flags that were given, for hints.
     fn spoken(&self, target: &Target) -> Spoken {
         let flags = [self.flags.typed(), self.options.typed()];
         let flags = flags.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ");
@@ -111,7 +111,7 @@ impl LoginArgs {
     }
 }
 
-/// One login.
+/// One run of `ridethrough login`.
 struct LoginRun<'a> {
     args: &'a LoginArgs,
     settings: &'a Settings,
@@ -138,14 +138,14 @@ impl LoginRun<'_> {
         self.tell(&told.proven(proof))
     }
 
-    /// Asks the server without a token; what it says to that.
+    /// Asks the server without a token, and returns what it demands.
     async fn ask(&self) -> Result<LoginDemand> {
         let asking = NoToken::default();
         let client = finish(self.builder()?.credentials(asking.clone()))?;
         self.terminal.wait("asking the server");
         let asked = async {
             client.connect().await?;
-            // Some servers greet everybody and ask later.
+            // Some servers answer `initialize` without a token and refuse later requests.
             client.tools().await.map(drop)
         };
         let asked = asked.await;
@@ -153,12 +153,12 @@ impl LoginRun<'_> {
         self.terminal.clear();
         match (asking.demand(), asked) {
             (LoginDemand::Nothing, Err(error)) if error.call().is_some() => Err(error.into()),
-            // A server that lists no tools says so with an error of its own.
+            // A server that lists no tools answers with an error of its own.
             (demand, _) => Ok(demand),
         }
     }
 
-    /// Whether a server that lets everybody in so far says where one can log in.
+    /// Whether a server that accepts requests without a token publishes where people can log in.
     async fn publishes_login(&self, account: &Account) -> bool {
         account.outlook(None).await.found.is_ok_and(|found| found.metadata.is_some())
     }
@@ -185,7 +185,7 @@ impl LoginRun<'_> {
         LoginPerson::new(opens, self.terminal.clone(), within)
     }
 
-    /// One request with the token.
+    /// Sends one request with the token.
     async fn prove(&self, account: &Account) -> Result<Proof> {
         self.terminal.wait("asking the server with the new token");
         let client = finish(self.builder()?.credentials(MaskedAccount(account.clone())))?;

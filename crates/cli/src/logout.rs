@@ -1,4 +1,4 @@
-//! `ridethrough logout`: ends a login where it was issued, and deletes it here.
+//! `ridethrough logout`: ends a login at its issuer, and deletes it here.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use crate::talk::{ending, safe};
 use crate::target;
 use crate::{out, until};
 
-/// What `logout` is asked for.
+/// The arguments of `ridethrough logout`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER, mut_arg("profile", |it| it.help(PROFILE).hide_short_help(false)))]
 pub(crate) struct LogoutArgs {
@@ -35,7 +35,7 @@ pub(crate) struct LogoutArgs {
     options: Options,
 }
 
-/// What became of one login.
+/// The outcome for one login.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LogoutTold {
@@ -44,7 +44,7 @@ struct LogoutTold {
     profile: String,
     was_logged_in: bool,
     is_revoked: bool,
-    /// Why the issuer was not told, if it was not.
+    /// Why the login was not revoked at the issuer, if it was not.
     not_revoked: Option<String>,
 }
 
@@ -80,7 +80,7 @@ fn log_out(args: &LogoutArgs) -> Result<ExitCode> {
     Ok(Exit::Done.into())
 }
 
-/// The accounts to log out of, each with its server and profile.
+/// Returns the accounts to log out of, each with its server and profile.
 fn accounts(args: &LogoutArgs, settings: &Settings) -> Result<Vec<(String, String, Account)>> {
     let Some(word) = &args.server else { return all(settings) };
     let target = target::resolve(word)?;
@@ -92,7 +92,7 @@ fn accounts(args: &LogoutArgs, settings: &Settings) -> Result<Vec<(String, Strin
     Ok(vec![(target.word(), oauth.profile.unwrap_or_default(), account)])
 }
 
-/// Everything that is stored. A record that cannot be read is told, and left.
+/// Returns every stored account. A record that cannot be read is reported, and left alone.
 fn all(settings: &Settings) -> Result<Vec<(String, String, Account)>> {
     let mut accounts = Vec::new();
     for (path, record) in FileStore::new()?.records()? {

@@ -8,7 +8,7 @@ use clap_mangen::Man;
 
 use crate::out;
 
-/// What `man` is asked for.
+/// The arguments of `ridethrough man`.
 #[derive(clap::Args)]
 pub(crate) struct ManArgs {
     /// Write a page for every command into this folder, in place of one page to stdout

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What is wrong with how a command was asked for. It ends with exit code 2.
+/// Wrong usage of a command. It ends with exit code 2.
 #[derive(Debug)]
 pub(crate) struct Misuse {
     /// What happened.

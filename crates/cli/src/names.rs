@@ -1,8 +1,8 @@
-//! What a person may type where a command wants a server: a URL, or a name from a config file of an
-//! MCP host, such as `github` or `cursor:github`.
+//! Resolves the word that a person types where a command wants a server: a URL, or a name from a config file
+//! of an MCP host, such as `github` or `cursor:github`.
 //!
-//! A file of a project may name any server, any variable and any program. Until the user has approved it,
-//! its names stand for URLs and nothing else; and the commands say which file a name came from.
+//! A file of a project may name any server, any variable and any program. Until the user has approved it, its
+//! names stand for URLs and nothing else. The commands report which file a name came from.
 
 use std::env;
 use std::path::PathBuf;
@@ -11,15 +11,15 @@ use crate::import::{Host, Reached, RemoteServer, Server, Servers, safe};
 use crate::misuse::Misuse;
 use crate::{near, next_step, program};
 
-/// The server that a word means. Whatever may be a secret prints as nothing.
+/// The server that a word means. Values that may be secrets are left out of its `Debug` output.
 #[derive(Debug)]
 pub(crate) struct Resolved {
-    /// Its name and the file that has it, unless the word was a URL.
+    /// The server's name and the file that has it, unless the word was a URL.
     pub(crate) named: Option<(String, PathBuf)>,
     pub(crate) reached: Reached,
 }
 
-/// Finds the server that a word means. A word that means none, or several, is wrong usage.
+/// Finds the server that a word means. A word that means no server, or several, is wrong usage.
 pub(crate) fn resolve(word: &str) -> Result<Resolved, Misuse> {
     let local = local_url(word);
     let word = local.as_deref().unwrap_or(word);
@@ -30,7 +30,7 @@ pub(crate) fn resolve(word: &str) -> Result<Resolved, Misuse> {
     resolve_among(word, &Servers::here())
 }
 
-/// The same, by what the user's own files say: nothing that lies in a project counts.
+/// Finds the server that a word means in the user's own files, and never in those of a project.
 pub(crate) fn resolve_by_user(word: &str) -> Result<Resolved, Misuse> {
     let local = local_url(word);
     let word = local.as_deref().unwrap_or(word);
@@ -41,7 +41,7 @@ pub(crate) fn resolve_by_user(word: &str) -> Result<Resolved, Misuse> {
     resolve_among(word, &Servers::of_user())
 }
 
-/// The URL of a server on this machine that was typed without its `http://`.
+/// Returns the URL of a server on this machine that was typed without its `http://`.
 fn local_url(word: &str) -> Option<String> {
     let host = word.split(['/', '?']).next().unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
@@ -118,7 +118,7 @@ fn unknown(name: &str, servers: &Servers) -> Misuse {
     }
 }
 
-/// The word, unless it looks like a URL without its beginning: that may hold a password.
+/// Returns the word, unless it looks like a URL without its beginning: that may hold a password.
 fn shown(name: &str) -> String {
     if is_url_like(name) { "what was typed".to_owned() } else { format!("`{}`", safe(name)) }
 }

@@ -1,16 +1,17 @@
-//! What may have been meant by a name that is not known.
+//! Suggestions for a name that is not known.
 
 use strsim::damerau_levenshtein;
 
-/// Asks whether a name that is like this one was meant: `did you mean `a` or `b`?`, if both are as like.
+/// Returns a question whether a similar name was meant: `did you mean `a` or `b`?`, if both are equally
+/// similar.
 pub(crate) fn question<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let meant: Vec<_> = nearest(name, known).iter().map(|it| format!("`{it}`")).collect();
     (!meant.is_empty()).then(|| format!("did you mean {}?", meant.join(" or ")))
 }
 
-/// The names that are most like this one, three at most; none, if none is like it.
+/// Returns the names that are most similar to this one, three at most; none, if no name is similar.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    // Texts of a stranger may be of any length, and comparing takes a time that grows with the product.
+    // A server's text may be of any length, and the time of a comparison grows with the product of both.
     if name.len() > LONGEST {
         return Vec::new();
     }
@@ -42,7 +43,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
 const LONGEST: usize = 100;
 const LEAST_PART: usize = 3;
 const MOST: usize = 2000;
-/// Who reads more names reads the whole list.
+/// The most names in a question. With more, the whole list is easier to read.
 const MOST_MEANT: usize = 3;
 
 #[cfg(test)]
@@ -63,7 +64,7 @@ mod tests {
         assert!(nearest(&"x".repeat(1000), known).is_empty());
     }
 
-    /// The first of them was named, as if no other were as like.
+    /// Before this was fixed, only the first of several equally similar names was suggested.
     #[test]
     fn names_that_are_as_like_are_all_asked_for() {
         let known = ["get_item", "get_user", "put_items"];

@@ -1,16 +1,16 @@
-//! What a person does next about a server that could not be talked to at all.
+//! The next step for a person whose server could not be reached or refused them.
 
 use ridethrough::error::{Advice, CallError, Delivery, Kind, Reason};
 use ridethrough::transport::Cause;
 
 use crate::exit;
 
-/// A server as its user knows it.
+/// A server in the words of its user, for hints.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spoken {
-    /// How it can be typed: a URL, a name, or a program behind `--`. What may be a secret is `...`.
+    /// The word to type: a URL, a name, or a program behind `--`. Values that may be secrets are `...`.
     pub(crate) word: String,
-    /// Where it is, without the query; `None` for a program.
+    /// The address of the server, without the query; `None` for a program.
     pub(crate) url: Option<String>,
     /// The query that was typed, with its `?`.
     pub(crate) query: String,
@@ -19,12 +19,12 @@ pub(crate) struct Spoken {
 }
 
 impl Spoken {
-    /// The same, with the flags that were typed.
+    /// Returns this server with the flags that were typed.
     pub(crate) fn with_flags(self, flags: String) -> Self {
         Self { flags, ..self }
     }
 
-    /// A command for this server with these words; a program stands behind everything else.
+    /// Returns a command line for this server with these words. A program comes after everything else.
     pub(crate) fn command(&self, command: &str, words: &str) -> String {
         let flags = self.flags.as_str();
         let [first, second, last] = if self.word.starts_with("--") {
@@ -37,7 +37,7 @@ impl Spoken {
     }
 }
 
-/// A word as a shell takes it.
+/// Returns a word quoted for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "_-./:=,@%+".contains(it);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -46,7 +46,7 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The next step, in one line; `None` where the error itself says what to do.
+/// Returns the next step, in one line; `None` where the error itself says what to do.
 pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
     let is_no_endpoint = error.is_of_handshake()
         && match error.kind {
@@ -74,7 +74,7 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
     if let Some(rest) =
         url.filter(|_| is_without_tls(error)).and_then(|it| it.strip_prefix("https://"))
     {
-        // What answered, if anything did, says so itself.
+        // An answer, if one came, explains itself.
         let perhaps = if is_cut_short(error) { "perhaps it has no TLS: " } else { "" };
         return Some(format!("{perhaps}try `http://{rest}{query}`; {look_closer}"));
     }
@@ -84,7 +84,7 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
     is_unsettled.then_some(look_closer)
 }
 
-/// The same, with how credentials are given where they are what is missing.
+/// Returns the next step, with how to give credentials where they are missing.
 pub(crate) fn in_full(error: &CallError, server: &Spoken) -> Option<String> {
     let has_token = server.flags.contains("--bearer-env") || server.flags.contains("uthorization:");
     if error.kind == Kind::Unauthorized && !has_token && server.url.is_some() {
@@ -105,7 +105,7 @@ pub(crate) fn in_full(error: &CallError, server: &Spoken) -> Option<String> {
     (!steps.is_empty()).then(|| steps.join("; "))
 }
 
-/// How a person logs in to this server.
+/// Returns how a person logs in to this server.
 pub(crate) fn log_in(server: &Spoken) -> String {
     format!("`{}` logs you in; {CREDENTIALS}", server.command("login", ""))
 }
@@ -115,7 +115,8 @@ pub(crate) fn is_login(step: &str) -> bool {
     step.starts_with("`ridethrough login ") || step == LATER
 }
 
-/// Whether the server hung up on the handshake without an answer, as one does that expects TLS.
+/// Whether the server closed the connection on the handshake without an answer, as a server does that expects
+/// TLS.
 fn is_cut_short(error: &CallError) -> bool {
     let Reason::Transport(failure) = &error.reason else { return false };
     let is_cut = matches!(failure.cause, Cause::Closed | Cause::Reset | Cause::Unreadable);
@@ -130,7 +131,7 @@ fn is_without_tls(error: &CallError) -> bool {
     failure.advice == Some(Advice::WithoutTls) || (is_cut && is_unsent)
 }
 
-/// The URLs at which most servers answer, if this is none of them: below its path, and at the root.
+/// Returns the URLs at which most servers answer, if this is none of them: below its path, and at the root.
 pub(crate) fn with_mcp(url: &str, query: &str) -> Option<String> {
     let url = url.trim_end_matches('/');
     if url.ends_with("/mcp") {
@@ -144,17 +145,17 @@ pub(crate) fn with_mcp(url: &str, query: &str) -> Option<String> {
     })
 }
 
-/// What a program may be that was asked and has said nothing.
+/// The hint about a program that was started and has answered nothing.
 const NO_ANSWER: &str = "the program runs and has not answered: is it an MCP server, and does it speak on its stdin \
                          and stdout?";
-/// What the library says of a login that cannot be renewed for a while.
+/// The library's words for a login that cannot be renewed for a while.
 const TROUBLE: &str = "the authorization server is in trouble";
 const FRESH: &str = "the server refuses a token that was just issued";
 const LATER: &str = "try again later: your login is kept, and renewed when its issuer answers";
 /// How credentials are given.
 pub(crate) const CREDENTIALS: &str = "`--bearer-env VAR` sends a token that a variable holds";
 
-/// What to do about a token that does not let us in.
+/// The hint about a token that was refused.
 const ANOTHER_TOKEN: &str = "get a new token if the one that was sent is too old";
 
 #[cfg(test)]
@@ -179,7 +180,7 @@ mod tests {
         );
     }
 
-    /// Who had mistyped the path was sent below it.
+    /// Before this was fixed, a person with a wrong path was only pointed below that path.
     #[test]
     fn a_wrong_path_leads_to_the_root_too_and_keeps_the_query() {
         let server = Spoken { query: "?v=1".into(), ..at("http://a/wrong") };
@@ -276,7 +277,7 @@ mod tests {
         assert!(!of(&error, &at("http://a/mcp")).unwrap().contains("TLS"));
     }
 
-    /// Only the reverse case had a tip.
+    /// Before this was fixed, only the reverse case had a hint.
     #[test]
     fn a_port_that_does_not_speak_tls_is_tried_without() {
         let mut error = refused(Kind::Unreachable);

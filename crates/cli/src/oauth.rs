@@ -1,8 +1,7 @@
-//! How a server's account is logged in to: what may be set about it, and the account itself as a source of
-//! tokens.
+//! The login of a command: its settings, and the account as a source of tokens.
 //!
 //! Every command that talks to a URL takes tokens from a stored login, unless a token is configured. None of
-//! them begins a login: there is no person in what is made here. `ridethrough login` adds one.
+//! them begins a login, because the accounts made here have no person. `ridethrough login` adds one.
 
 mod flags;
 mod masked;

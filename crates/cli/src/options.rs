@@ -1,8 +1,8 @@
-//! What all commands that talk to a server can be told: by flags, by the environment, by a file.
+//! The settings of all commands that talk to a server: from flags, from the environment, from files.
 //!
-//! A flag wins over the environment, that over an approved `ridethrough.toml` in the working directory, and
-//! that over the one in the user's configuration. Lists add up; of two headers of one name the nearer wins.
-//! Values are never shown: they may be secrets.
+//! A flag wins over the environment, which wins over an approved `ridethrough.toml` in the working directory,
+//! which wins over the one in the user's configuration. Lists add up; of two headers of one name the one from
+//! the stronger source wins. Values are never shown: they may be secrets.
 
 mod account;
 mod certificates;
@@ -97,7 +97,7 @@ pub(crate) enum EraChoice {
 }
 
 impl Options {
-    /// Everything that was said, from flags, environment and files.
+    /// Returns the settings from flags, environment and files together.
     pub(crate) fn settings(&self) -> Result<Settings, Misuse> {
         let (project, note) = match project::say()? {
             project::ProjectFate::Approved(layer) => (layer, None),
@@ -113,8 +113,8 @@ impl Options {
         Ok(settings)
     }
 
-    /// The same for a bridge, with headers from a file that a flag named: nearer than the environment. Hosts
-    /// start a bridge anywhere: a file in the working directory is not read.
+    /// Returns the settings of a bridge, with headers from a file that a flag named, which win over the
+    /// environment. Hosts start a bridge in any folder, so a file in the working directory is not read.
     pub(crate) fn bridge_settings(&self, headers: Vec<String>) -> Result<Settings, Misuse> {
         let mut settings = self.gathered(Layer { headers, ..Layer::default() }, None)?;
         let is_there = Path::new(project::NAME).exists();
@@ -139,7 +139,7 @@ impl Options {
         }
         let mut sources: Vec<_> =
             places.iter().filter_map(|(from, layer)| Origin::of(from, layer)).collect();
-        // Whoever typed `-v` knows.
+        // The person who typed `-v` needs no report of it.
         if self.verbose > 0
             && let Some(flags) = sources.first_mut()
         {
@@ -154,12 +154,12 @@ impl Options {
         Ok(settings)
     }
 
-    /// The flags that another command needs to reach the same server, as they can be typed again. A value that may be
-    /// a secret is `...`.
+    /// Returns the flags that another command needs to reach this server, as they can be typed again. A value
+    /// that may be a secret is `...`.
     pub(crate) fn typed(&self) -> String {
         let mut words = Vec::new();
         for text in &self.headers {
-            // A value that is a variable and nothing else is no secret.
+            // A value that consists of a variable alone is not secret.
             let (name, value) = text.split_once(':').unwrap_or((text, ""));
             let value = value.trim();
             let variable = value.strip_prefix("${").and_then(|it| it.strip_suffix('}'));
@@ -206,7 +206,7 @@ impl Options {
     }
 }
 
-/// What one place says.
+/// The settings from one source.
 #[derive(Default)]
 struct Layer {
     /// Each as `NAME: VALUE`.
@@ -217,14 +217,14 @@ struct Layer {
     policy: Option<Policy>,
     era: Option<EraChoice>,
     repeatable: Vec<String>,
-    /// In bytes.
+    /// The size limit, in bytes.
     max_message: Option<usize>,
     cacert: Option<PathBuf>,
     verbose: Option<u8>,
 }
 
 impl Layer {
-    /// The names of the settings that it has a word on.
+    /// Returns the names of the settings that this source has.
     fn keys(&self) -> Vec<&'static str> {
         let all = [
             ("bearer-env", self.bearer_env.is_some()),
@@ -241,12 +241,12 @@ impl Layer {
         all.into_iter().filter(|(_, is_said)| *is_said).map(|(key, _)| key).collect()
     }
 
-    /// This, and what `below` says where this says nothing.
+    /// Returns these settings, completed by those of `below`.
     fn over(mut self, below: Self) -> Self {
         let nearer: Vec<_> = self.headers.iter().map(|it| header::name(it)).collect();
         let more = below.headers.into_iter().filter(|it| !nearer.contains(&header::name(it)));
         let more: Vec<_> = more.collect();
-        // A header that shows a token and a variable that holds one say the same thing.
+        // A header with a token and a variable that holds one are two ways to set one thing.
         let has_token = self.bearer_env.is_some() || nearer.iter().any(|it| it == "authorization");
         self.headers.extend(
             more.into_iter().filter(|it| !(has_token && header::name(it) == "authorization")),
@@ -267,7 +267,7 @@ impl Layer {
 }
 
 impl Policy {
-    /// What it means for a client.
+    /// Returns the retry policy of a client.
     pub(crate) fn recovery(self) -> RetryPolicy {
         match self {
             Self::Interactive => RetryPolicy::interactive(),
@@ -278,7 +278,7 @@ impl Policy {
 }
 
 impl EraChoice {
-    /// What it means for a client.
+    /// Returns the eras that a client speaks.
     pub(crate) const fn eras(self) -> Eras {
         match self {
             Self::Auto => Eras::Either,
@@ -288,7 +288,7 @@ impl EraChoice {
     }
 }
 
-/// A time in seconds.
+/// Parses a time in seconds.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let refusal = || "must be a number of seconds, 0.001 to 31536000".to_owned();
     let seconds: f64 = text.trim().parse().map_err(|_| refusal())?;
@@ -296,9 +296,9 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     is_fit.then(|| Duration::from_secs_f64(seconds)).ok_or_else(refusal)
 }
 
-/// What they stand under in the help of every command.
+/// The heading of these flags in the help of every command.
 const HEADING: &str = "Connection";
-/// What the policy of a client takes at most.
+/// The longest time that the policy of a client takes.
 const YEAR: f64 = 365.0 * 24.0 * 3600.0;
 
 #[cfg(test)]
@@ -361,7 +361,8 @@ mod tests {
         assert_eq!((variable_wins.headers.len(), variable_wins.bearer_env.is_some()), (0, true));
     }
 
-    /// What `--help` and docs/cli.md promise: it takes the connection and says nothing.
+    /// Checks a promise of `--help` and docs/cli.md about a server that takes the connection and never
+    /// answers.
     #[tokio::test(start_paused = true)]
     async fn a_silent_server_is_waited_for_no_longer_than_half_a_minute() {
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,5 +1,5 @@
-//! What is printed for people and for pipes: colours only where somebody sees them, and a reader who
-//! has seen enough is no failure.
+//! Output for people and for pipes: colours only on a terminal, and a reader that closes stdout early is no
+//! failure.
 
 mod pretty;
 
@@ -12,7 +12,7 @@ use anyhow::Result;
 
 use pretty::pretty;
 
-/// Lets `write` fill stdout. Ends well also if the reader went away, as `head` does.
+/// Lets `write` fill stdout. A reader that closed it early, as `head` does, counts as success.
 pub(crate) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
@@ -21,12 +21,12 @@ pub(crate) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Res
     }
 }
 
-/// JSON as whoever reads stdout wants it: in lines on a terminal, in one line for everybody else.
+/// Returns JSON in the form that stdout's reader wants: indented on a terminal, in one line for a program.
 pub(crate) fn json(text: &str) -> String {
     if io::stdout().is_terminal() { pretty(text) } else { text.to_owned() }
 }
 
-/// Whether escape codes are welcome there.
+/// Whether escape codes may be written to this stream.
 pub(crate) fn is_colourful(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && wants_colour(|name| env::var_os(name))
 }
@@ -48,7 +48,7 @@ pub(crate) enum Colour {
     Yellow,
 }
 
-/// The text in a colour, if there are colours.
+/// Returns the text in a colour, if colours are on.
 pub(crate) fn painted(text: &str, colour: Colour, is_colourful: bool) -> String {
     let code = match colour {
         Colour::Bold => 1,
@@ -60,14 +60,14 @@ pub(crate) fn painted(text: &str, colour: Colour, is_colourful: bool) -> String 
     if is_colourful { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// A paragraph in lines of at most [`WIDTH`] characters, each after the same indent.
+/// Returns a paragraph in lines of at most [`WIDTH`] characters, all with this indent.
 pub(crate) fn wrapped(text: &str, indent: &str) -> String {
     let lines = lines_of(text, WIDTH - indent.chars().count());
     let lines: Vec<_> = lines.iter().map(|line| format!("{indent}{line}")).collect();
     lines.join("\n")
 }
 
-/// A text broken between words. A word that is too long stands alone and sticks out.
+/// Breaks a text between words. A word that is too long gets a line of its own and exceeds the width.
 pub(crate) fn lines_of(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -1,12 +1,12 @@
-//! What differs by platform. No other file of this crate names one, but for `lib.rs`, where the modules are
-//! declared that only Unix has.
+//! What differs by platform. No other file of this crate names a platform, except for `lib.rs`, which
+//! declares the modules that only Unix has.
 //!
-//! On Unix (`unix.rs`) there are signals, process groups, sockets and files with an owner, and terminals whose
-//! input can be thrown away. Elsewhere (`elsewhere.rs`) what stands on them is refused, and the rest is done
-//! without: both have the same names. Linux can do more for supervisors, and hosts have their files in other
-//! folders on each platform.
+//! On Unix (`unix.rs`) there are signals, process groups, sockets, files with an owner, and terminals whose
+//! input can be discarded. Elsewhere (`elsewhere.rs`) commands that depend on them are refused, and the rest
+//! works without; both files offer identical names. Linux can do more for supervisors, and hosts keep their
+//! files in other folders on each platform.
 //!
-//! Linux is what is tested. Nothing here was ever compiled for another platform.
+//! Only Linux is tested. This code was never compiled for another platform.
 
 #[cfg(not(unix))]
 mod elsewhere;
@@ -34,7 +34,7 @@ pub(crate) enum Platform {
 }
 
 impl Platform {
-    /// The one that this was built for.
+    /// Returns the platform that this program was built for.
     pub(crate) const fn here() -> Self {
         if cfg!(target_os = "macos") {
             Self::MacOs
@@ -46,8 +46,8 @@ impl Platform {
     }
 }
 
-/// Makes orphans among our descendants ours, where the system can do that. Without it only those who stay in
-/// the group are found.
+/// Makes orphans among our descendants our children, where the system can do that. Without it only those that
+/// stay in the process group are found.
 #[cfg(target_os = "linux")]
 pub(crate) fn adopt_orphans() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
@@ -56,8 +56,8 @@ pub(crate) fn adopt_orphans() {
 #[cfg(all(unix, not(target_os = "linux")))]
 pub(crate) const fn adopt_orphans() {}
 
-/// Has this process killed when its parent dies, where the system can do that. Without it a server sees its
-/// stdin end.
+/// Has this process killed when its parent dies, where the system can do that. Without it a server only sees
+/// its stdin end.
 #[cfg(target_os = "linux")]
 pub(crate) fn die_with_parent() {
     let signal = rustix::process::Signal::KILL;

@@ -1,7 +1,7 @@
 //! A server that is a program, typed behind `--`: `ridethrough tools -- npx -y some-server`.
 //!
-//! It stands in the place of the server's name. There it is one word, which begins with a character that
-//! nobody can type on a command line, so that every command which takes a server takes a program too.
+//! The program takes the place of the server's name. There it is one word, which begins with a character that
+//! cannot be typed on a command line, so every command that takes a server takes a program too.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -11,7 +11,7 @@ use crate::import::Program;
 use crate::misuse::Misuse;
 use crate::{next_step, platform, target};
 
-/// The command line with the program behind `--`, if there is one, in the place of the server.
+/// Returns the command line with the program behind `--`, if there is one, in the place of the server.
 pub(crate) fn fold(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, Misuse> {
     let mut words: Vec<OsString> = words.collect();
     let takes_server = words.get(1).and_then(|it| it.to_str()).is_some_and(takes_server);
@@ -60,7 +60,7 @@ pub(crate) fn fold(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString
     Ok(words)
 }
 
-/// The program that such a word stands for.
+/// Returns the program that such a word stands for.
 pub(crate) fn in_word(word: &str) -> Option<Program> {
     let mut words: Vec<String> = serde_json::from_str(word.strip_prefix(MARK)?).ok()?;
     let command = words.remove(0);
@@ -68,12 +68,12 @@ pub(crate) fn in_word(word: &str) -> Option<Program> {
     Some(Program { command, args, env: Vec::new(), cwd: None })
 }
 
-/// Whether a server stands behind this command.
+/// Whether this command takes a server.
 pub(crate) fn takes_server(command: &str) -> bool {
     COMMANDS.contains(&command)
 }
 
-/// How to type a program that was typed where a server stands; its words may hold secrets.
+/// Returns how to type a program that was typed without `--`. Its words are left out: they may hold secrets.
 pub(crate) fn typed_without_dashes(words: &[OsString]) -> Option<String> {
     let command = words.get(1)?.to_str().filter(|it| COMMANDS.contains(it))?;
     let mut typed = words.iter().skip(2).map(|it| it.to_string_lossy());
@@ -89,8 +89,8 @@ pub(crate) fn typed_without_dashes(words: &[OsString]) -> Option<String> {
     Some(format!("a program stands behind `--`{apart}: `{before} -- {started}{more}`"))
 }
 
-/// The misuse with how to type a program, if the word that means no server is the path of one or a whole
-/// command line.
+/// Adds to the misuse how to type a program, if the word that means no server is the path of a program or a
+/// whole command line.
 pub(crate) fn advised(misuse: Misuse, word: &str) -> Misuse {
     let is_program = is_path(word.as_ref()) || word.contains(char::is_whitespace);
     let is_program = is_program || script(word).is_some();
@@ -100,7 +100,7 @@ pub(crate) fn advised(misuse: Misuse, word: &str) -> Misuse {
     }
 }
 
-/// How a program is started that this word names; `None` if it names none.
+/// Returns how to start the program that this word names; `None` if it names none.
 fn started(word: &str) -> Option<String> {
     if word.contains("://") {
         return None;
@@ -108,13 +108,13 @@ fn started(word: &str) -> Option<String> {
     if let Some(interpreter) = script(word) {
         return Some(format!("{interpreter} {}", next_step::quoted(word)));
     }
-    // Nothing else begins so, whether there is a file or not.
+    // Only a path begins like this, whether the file exists or not.
     let is_path = ["./", "../", "/", "~/"].iter().any(|it| word.starts_with(it));
     let is_there = places(OsStr::new(word)).iter().any(|place| place.is_file());
     (is_path || is_there).then(|| next_step::quoted(word))
 }
 
-/// What runs this file, if it is a script that cannot be started by itself.
+/// Returns the interpreter of this file, if it is a script that cannot be started by itself.
 fn script(word: &str) -> Option<&'static str> {
     let path = Path::new(word);
     let interpreter = match path.extension()?.to_str()? {
@@ -126,7 +126,7 @@ fn script(word: &str) -> Option<&'static str> {
     (path.is_file() && !is_startable).then_some(interpreter)
 }
 
-/// What stands before `--` in this command.
+/// Returns the words before `--` in an example of this command.
 fn before_dashes(command: &str) -> String {
     let words = match command {
         "call" => " TOOL key=value",
@@ -148,7 +148,7 @@ fn url_behind_dashes(command: &str, url: &str) -> Misuse {
     }
 }
 
-/// Where the system looks for a program.
+/// Returns where the system looks for a program.
 pub(crate) fn places(program: &OsStr) -> Vec<PathBuf> {
     if program.is_empty() {
         return Vec::new();
@@ -160,12 +160,12 @@ pub(crate) fn places(program: &OsStr) -> Vec<PathBuf> {
     env::split_paths(&folders).map(|folder| folder.join(program)).collect()
 }
 
-/// Whether it is looked for where its name says, and not in the folders of `PATH`.
+/// Whether the program is looked for at this path, and not in the folders of `PATH`.
 pub(crate) fn is_path(program: &OsStr) -> bool {
     program.as_encoded_bytes().contains(&b'/')
 }
 
-/// Whether the first word behind the command is a URL: what a tool is called begins otherwise.
+/// Whether the first word behind the command is a URL: the name of a tool begins otherwise.
 fn is_tool_less(words: &[OsString]) -> bool {
     let first = words.iter().skip(2).find(|it| !it.to_string_lossy().starts_with('-'));
     first.is_some_and(|it| it.to_string_lossy().starts_with("http"))
@@ -182,7 +182,7 @@ fn wrong(what: &str) -> Misuse {
 
 const COMMANDS: [&str; 9] =
     ["call", "check", "ping", "prompt", "prompts", "read", "resources", "tools", "watch"];
-/// The one character that no word of a command line holds.
+/// The first character of such a word: no word of a command line can hold it.
 const MARK: char = '\0';
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! The one masker: what we show to servers, kept out of everything that is printed.
+//! The masker of this process: keeps secrets that we send to servers out of everything that is printed.
 //!
-//! Servers like to repeat the address and the headers that they were asked with. Whoever gives them secrets
-//! names those here first, and whatever prints words of a server goes through `talk::safe`, which masks before
-//! it does anything else. One set for the whole process, so that no way to a terminal can be forgotten.
+//! Servers often repeat the address and the headers of a request. Code that sends secrets names them here
+//! first, and code that prints words of a server goes through `talk::safe`, which masks before it does
+//! anything else. One set serves the whole process, so that no path to a terminal can miss it.
 //!
-//! A token may be a word that we use ourselves. So words of a server are masked where they are put into a
-//! sentence, and from the whole sentence only those secrets are taken out that cannot be words of it.
+//! A token may be a word that we use ourselves. So a server's words are masked where they are put into a
+//! sentence, and from the whole sentence only those secrets are removed that cannot be words of it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, PoisonError, RwLock};
@@ -15,13 +15,13 @@ use ridethrough_core::secrets::Secrets;
 static KNOWN: LazyLock<RwLock<Secrets>> = LazyLock::new(RwLock::default);
 static WAS_MASKED: AtomicBool = AtomicBool::new(false);
 
-/// Keeps the query of this URL out of all that is printed, and these values of headers.
+/// Keeps the query of this URL and these header values out of everything that is printed.
 pub(crate) fn keep(url: &str, shown: &[(&str, &str)]) {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     keep_in(&mut known, url, shown);
 }
 
-/// The same, for somebody who has words of the server to pass on otherwise.
+/// Returns the secrets in the query of this URL and in these headers, for callers that mask by themselves.
 pub(crate) fn of(url: &str, shown: &[(&str, &str)]) -> Secrets {
     let mut secrets = Secrets::default();
     keep_in(&mut secrets, url, shown);
@@ -37,28 +37,28 @@ fn keep_in(secrets: &mut Secrets, url: &str, shown: &[(&str, &str)]) {
     }
 }
 
-/// The text without them.
+/// Returns the text without the known secrets.
 pub(crate) fn masked(text: &str) -> String {
     let masked = KNOWN.read().unwrap_or_else(PoisonError::into_inner).masked(text);
     note(masked != text);
     masked
 }
 
-/// A sentence of ours without those that cannot be a word of it.
+/// Returns a sentence of ours without the secrets that cannot be a word of it.
 pub(crate) fn masked_in_ours(text: &str) -> String {
     let masked = KNOWN.read().unwrap_or_else(PoisonError::into_inner).masked_but_words(text);
     note(masked != text);
     masked
 }
 
-/// JSON without them, however its strings are written.
+/// Returns JSON without the known secrets, whichever escapes its strings use.
 pub(crate) fn masked_json(json: &str) -> String {
     let masked = KNOWN.read().unwrap_or_else(PoisonError::into_inner).masked_json(json);
     note(masked.is_some());
     masked.unwrap_or_else(|| json.to_owned())
 }
 
-/// JSON of ours without those that cannot be a word of it.
+/// Returns JSON of ours without the secrets that cannot be a word of it.
 pub(crate) fn masked_in_our_json(json: &str) -> String {
     let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
     let masked = known.masked_json_but_words(json);
@@ -66,7 +66,8 @@ pub(crate) fn masked_in_our_json(json: &str) -> String {
     masked.unwrap_or_else(|| json.to_owned())
 }
 
-/// As much of a server's words as fits into a sentence. A secret that is cut would not be known again.
+/// Returns the beginning of a server's words, short enough for a sentence. It masks first, because a secret
+/// that is cut would not be recognised.
 pub(crate) fn cut(text: &str) -> String {
     let text = masked(text);
     match text.char_indices().nth(LONGEST) {
@@ -75,7 +76,7 @@ pub(crate) fn cut(text: &str) -> String {
     }
 }
 
-/// Whether something was masked so far: whoever reads data should know that it is not as it was sent.
+/// Whether anything was masked so far. A reader of data is told that it is not as it was sent.
 pub(crate) fn was_masked() -> bool {
     WAS_MASKED.load(Ordering::Relaxed)
 }
@@ -86,7 +87,7 @@ fn note(is_masked: bool) {
     }
 }
 
-/// What a sentence quotes of a server.
+/// The most characters of a server's words in a sentence.
 const LONGEST: usize = 100;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `ridethrough servers`: which servers are known by name here, and which file says so.
+//! `ridethrough servers`: lists the servers that are known by name here, and the file of each.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::import::{Servers, safe};
 use crate::{out, target};
 
-/// What `servers` is asked for.
+/// The arguments of `ridethrough servers`.
 #[derive(clap::Args)]
 pub(crate) struct ServersArgs {
     /// Print a JSON array for machines
@@ -16,15 +16,15 @@ pub(crate) struct ServersArgs {
     json: bool,
 }
 
-/// A server as it is shown: nothing of it may be a secret.
+/// A server as it is shown, without secrets.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShownServer {
     name: String,
-    /// What to type.
+    /// The word to type for this server.
     word: String,
     host: &'static str,
-    /// Its address without the query, or its program; or why it cannot be used.
+    /// The address without the query, or the program; or why the server cannot be used.
     server: String,
     is_usable: bool,
     file: String,
@@ -56,7 +56,7 @@ pub(crate) fn play(args: &ServersArgs) -> Result<ExitCode> {
     printed
 }
 
-/// Each of them once, with the word that means it alone.
+/// Returns each server once, with the shortest word that means it alone.
 fn known(servers: &Servers) -> Vec<ShownServer> {
     let mut all = Vec::new();
     for name in servers.names() {
@@ -64,7 +64,7 @@ fn known(servers: &Servers) -> Vec<ShownServer> {
         let is_plain = target::resolve(name).is_ok();
         for server in &found {
             let host = server.host().word();
-            // What cannot be used is not made usable by the name of its host.
+            // An entry that cannot be used does not become usable with the name of its host.
             let is_alone = is_plain || found.len() == 1;
             let word = if is_alone { name.to_owned() } else { format!("{host}:{name}") };
             let target = target::resolve(&format!("{host}:{name}"));

@@ -1,6 +1,6 @@
-//! `ridethrough status`: the bridges that run on this machine, and how they are.
+//! `ridethrough status`: the bridges that run on this machine, and their state.
 //!
-//! Each is asked through its own socket; see `socket.rs`. One that does not answer in time is
+//! Each bridge is asked through its own socket; see `socket.rs`. A bridge that does not answer in time is
 //! listed as silent.
 
 mod ask;
@@ -17,7 +17,7 @@ use crate::{out, until};
 
 pub(crate) use server::StatusServer;
 
-/// What `status` is asked for.
+/// The arguments of `ridethrough status`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct StatusArgs {
@@ -42,7 +42,7 @@ pub(crate) fn play(args: &StatusArgs) -> Result<ExitCode> {
             out::print(|out| writeln!(out, "{}", show(&seen)))
         }
     })?;
-    // Ctrl-C is how a watch ends: there is nothing to tell.
+    // Ctrl-C is how a watch ends, so it is not reported.
     looked.unwrap_or_else(|stopped| Ok(stopped.code()))
 }
 

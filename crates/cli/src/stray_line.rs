@@ -1,10 +1,10 @@
-//! What a program prints on its stdout that is no message: told to people once.
+//! A line on a program's stdout that is not a message. The first one is shown to people, once.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::secrets;
 
-/// The first such line of a program, however often it is started.
+/// The first stray line of a program, however often the program is started.
 #[derive(Clone, Default)]
 pub(crate) struct StrayLine(Arc<Mutex<StrayState>>);
 
@@ -17,7 +17,7 @@ enum StrayState {
 }
 
 impl StrayLine {
-    /// The program printed this.
+    /// Notes a line that the program printed.
     pub(crate) fn hear(&self, line: &str) {
         let mut state = self.lock();
         if matches!(*state, StrayState::Nothing) {
@@ -25,7 +25,7 @@ impl StrayLine {
         }
     }
 
-    /// What people are told, unless there is nothing or they know it already.
+    /// Returns the sentence for people, unless there is none or they were told already.
     pub(crate) fn take(&self) -> Option<String> {
         let mut state = self.lock();
         let StrayState::Heard(line) = &*state else { return None };
@@ -34,7 +34,7 @@ impl StrayLine {
         Some(format!("the program prints text on its stdout, which is for messages only: `{line}`"))
     }
 
-    /// People are told this: perhaps the line is in it.
+    /// Notes that people are shown this text, which may contain the line.
     pub(crate) fn was_told(&self, words: &str) {
         let mut state = self.lock();
         if matches!(&*state, StrayState::Heard(line) if words.contains(line.as_str())) {
@@ -43,7 +43,7 @@ impl StrayLine {
     }
 
     fn lock(&self) -> MutexGuard<'_, StrayState> {
-        // It is never half changed.
+        // Each change is one assignment, so a poisoned lock holds a whole value.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,13 +1,13 @@
-//! `ridethrough supervise`: stands between `expose` and one server, and outlives neither.
+//! `ridethrough supervise`: runs between `expose` and one server, and outlives neither.
 //!
-//! It leads the server's process group. It hands its stdin on, and that is also how it learns that
-//! `expose` is gone, however that ended: the pipe has no writer any more.
+//! It leads the server's process group. It passes its stdin on to the server, and the end of that stdin tells
+//! it that `expose` is gone, however `expose` ended: the pipe has no writer any more.
 //!
 //! ```text
 //!   Running ──the server ends─────────────────────────────────────────────▶ Swept: its code is ours
 //!      └──stdin ends, or a signal──▶ Asked ──2 s──▶ SIGTERM ──1 s──▶ SIGKILL ──▶ Swept
 //! ```
-//! Swept means that nobody of the group is left, and on Linux nobody who left the group either.
+//! Swept means that no process of the group is left, and on Linux none that left the group either.
 //!
 //! On Linux the system kills the server if this process is killed, so that killing `expose` and all
 //! supervisors at once leaves no server: see `tie`.
@@ -33,7 +33,7 @@ use tokio::time::timeout;
 
 use crate::{platform, until};
 
-/// What `supervise` is asked for.
+/// The arguments of `ridethrough supervise`.
 #[derive(clap::Args)]
 pub(crate) struct SuperviseArgs {
     /// Become the server, and die with the supervisor of this number
@@ -49,7 +49,7 @@ pub(crate) fn play(args: &SuperviseArgs) -> Result<ExitCode> {
         return tie::become_server(supervisor, &args.command);
     }
     if getpgrp() != getpid() {
-        // Whoever started us did not make us a leader.
+        // The parent has not made this process a group leader.
         setpgid(None, None).context("no process group can be had")?;
     }
     platform::adopt_orphans();
@@ -59,19 +59,19 @@ pub(crate) fn play(args: &SuperviseArgs) -> Result<ExitCode> {
         .context("the runtime could not be started")?;
     let code = runtime.block_on(run(&args.command));
     kin::sweep();
-    // A read of stdin that is under way has no other end.
+    // A read of stdin that is under way cannot be ended otherwise.
     runtime.shutdown_background();
     code
 }
 
 async fn run(words: &[OsString]) -> Result<ExitCode> {
-    // Signals are heard from the first time on that this is asked, which is just before the server is
-    // started; from then on they do not end us before the server has ended.
+    // Signals are caught from the first poll of this future on, which is just before the server is started;
+    // from then on a signal does not end us before the server has ended.
     let mut asked = Box::pin(until::asked());
     let left_alone = hung_up().context("no thread could be started")?;
     let mut command = Command::from(tie::command(words)?);
     command.stdin(Stdio::piped()).stdout(Stdio::inherit());
-    // `expose` has looked for it, so that this is news.
+    // `expose` has checked that the program exists, so a failure here is worth reporting.
     let mut server = tokio::select! {
         biased;
         _ = &mut asked => return Ok(ExitCode::FAILURE),
@@ -84,7 +84,7 @@ async fn run(words: &[OsString]) -> Result<ExitCode> {
     let status = tokio::select! {
         status = kin::wait(&mut server) => status,
         () = async { tokio::select! {
-            // Our own stdin has not ended, so that the server's is ended here.
+            // Our own stdin has not ended, so the server's is closed here.
             _ = &mut asked => handing.abort(),
             _ = left_alone => {}
             _ = &mut handed_on => {}
@@ -93,41 +93,42 @@ async fn run(words: &[OsString]) -> Result<ExitCode> {
     Ok(code(status.context("the server's end is not known")?))
 }
 
-/// Hands stdin on until it ends, or the server takes no more.
+/// Copies stdin to the server until it ends, or the server reads no more.
 async fn hand_on(mut stdin: ChildStdin) {
-    // Either way it is time to end.
+    // A failed copy means, like the end of stdin, that the server has to end.
     let _ = tokio::io::copy(&mut tokio::io::stdin(), &mut stdin).await;
 }
 
-/// Is done when nobody can write to our stdin any more, also while a server that does not read keeps
-/// us from reading to its end.
+/// Returns a receiver that fires when no process can write to our stdin any more. It fires even while a
+/// server that does not read keeps us from reading stdin to its end.
 fn hung_up() -> io::Result<oneshot::Receiver<()>> {
     let (tell, told) = oneshot::channel();
     std::thread::Builder::new().name("hang-up".to_owned()).spawn(move || {
         let stdin = io::stdin();
         let mut watched = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::empty())];
         while let Err(rustix::io::Errno::INTR) = poll(&mut watched, None) {}
-        // Whoever wanted to know may have ended.
+        // The receiver may be gone.
         let _ = tell.send(());
     })?;
     Ok(told)
 }
 
-/// Makes the server the only one who holds its stdout, so that closing it is seen.
+/// Leaves the server as the only holder of its stdout, so that the reader notices when it closes it.
 fn give_stdout_away() {
     if let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") {
-        // If it cannot be done, only a server that closes its stdout and lives on is seen later.
+        // If this fails, the only effect is that a server that closes its stdout and lives on is noticed
+        // later.
         let _ = rustix::stdio::dup2_stdout(nowhere);
     }
 }
 
-/// Ends the server, with growing insistence: it has been asked, because its stdin has ended or ends when it
-/// has read what is in it.
+/// Ends the server in steps. The first has happened: its stdin has ended, or ends when it has read what is in
+/// the pipe.
 async fn end(server: &mut Child) -> io::Result<ExitStatus> {
     if let Ok(status) = timeout(AFTER_EOF, kin::wait(server)).await {
         return status;
     }
-    // We hear it too, and do not mind.
+    // We belong to the group and get the signal too; we ignore it.
     let _ = kill_process_group(getpid(), Signal::TERM);
     if let Ok(status) = timeout(AFTER_SIGTERM, kin::wait(server)).await {
         return status;
@@ -142,6 +143,7 @@ fn code(status: ExitStatus) -> ExitCode {
     ExitCode::from(code.unwrap_or(1))
 }
 
-/// The specification asks to close stdin first, then to signal (Lifecycle, Shutdown, stdio).
+/// How long the server may take after its stdin has ended. The specification asks to close stdin first, then
+/// to signal (Lifecycle, Shutdown, stdio).
 const AFTER_EOF: Duration = Duration::from_secs(2);
 const AFTER_SIGTERM: Duration = Duration::from_secs(1);

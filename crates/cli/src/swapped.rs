@@ -1,9 +1,11 @@
-//! A server that was typed behind what is asked of it: `ridethrough call echo https://example.com/mcp`.
+//! A server that was typed behind the word that is asked of it: `ridethrough call echo
+//! https://example.com/mcp`.
 
 use crate::misuse::Misuse;
 use crate::{next_step, program, target};
 
-/// What is wrong if the server stands second, with the line as it should be. `what` is what stands second otherwise.
+/// Returns what is wrong if the server is the second word, with the corrected line. `what` names the second
+/// word of a correct line.
 pub(crate) fn told(
     command: &str,
     what: &str,
@@ -33,7 +35,7 @@ fn is_url(word: &str) -> bool {
         .any(|it| word.starts_with(it))
 }
 
-/// How much of what was typed is told again.
+/// The most characters of what was typed that an error repeats.
 const LONGEST: usize = 200;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Which server is meant by the word that a person typed: a URL, or a name from the config file of an
-//! MCP host.
+//! Finds the server that is meant by the word that a person typed: a URL, or a name from the config file of
+//! an MCP host.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -19,9 +19,9 @@ use crate::{names, next_step, program};
 /// A server that a client can be made for. It prints without the URL's query, where people put keys.
 pub(crate) struct Target {
     place: TargetPlace,
-    /// Its name and the file that has it, unless a URL was typed.
+    /// The server's name and the file that has it, unless a URL was typed.
     named: Option<(String, PathBuf)>,
-    /// What it prints besides messages, if it is a program.
+    /// The first stray line on stdout, if the server is a program.
     stray_line: StrayLine,
 }
 
@@ -30,7 +30,7 @@ enum TargetPlace {
     Url { address: RemoteServer, endpoint: Endpoint },
 }
 
-/// Finds the server.
+/// Finds the server that a word means.
 pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
     if let Some(program) = program::in_word(word) {
         return Ok(Target::new(TargetPlace::Program(program), None));
@@ -50,8 +50,8 @@ pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
     Ok(Target::new(place, resolved.named))
 }
 
-/// The server behind a bridge: a URL, or a name from a file of the user's own. Hosts start bridges in any
-/// folder, so that a file which lies there has no say; and whoever starts one wants no program behind it.
+/// Finds the server behind a bridge: a URL, or a name from a file of the user's own. Hosts start bridges in
+/// any folder, so files in the working directory do not count; and a bridge never starts a program.
 pub(crate) fn behind_bridge(word: &str) -> Result<Target, Misuse> {
     let resolved = names::resolve_by_user(word)?;
     match resolved.reached {
@@ -72,7 +72,7 @@ impl Target {
         Self { place, named, stray_line: StrayLine::default() }
     }
 
-    /// Begins a client of this server, without the headers and the token of its file.
+    /// Returns a builder for a client of this server, without the headers and the token of its file.
     pub(crate) fn client(&self) -> ClientBuilder {
         match &self.place {
             TargetPlace::Program(program) => spawn(program, self.stray_line.clone()),
@@ -80,7 +80,7 @@ impl Target {
         }
     }
 
-    /// Where it is and what its file says to send there; `None` for a program.
+    /// Returns the address of the server and what its file says to send there; `None` for a program.
     pub(crate) const fn address(&self) -> Option<&RemoteServer> {
         match &self.place {
             TargetPlace::Program(_) => None,
@@ -88,14 +88,14 @@ impl Target {
         }
     }
 
-    /// What a name means and which file says so. A project's file may name any server and any program:
-    /// whoever types a name should see which.
+    /// Returns what a name means and which file says so. A project's file may name any server and any
+    /// program, so a person who types a name is shown which.
     pub(crate) fn origin(&self) -> Option<String> {
         let (name, path) = self.named.as_ref()?;
         Some(format!("`{}` is {self}, from {}", safe(name), safe(&path.to_string_lossy())))
     }
 
-    /// The server as it can be typed behind a command; what may be a secret is left out.
+    /// Returns the server as it can be typed behind a command, without values that may be secrets.
     pub(crate) fn word(&self) -> String {
         match (&self.named, &self.place) {
             (Some((name, _)), _) => safe(name),
@@ -109,7 +109,7 @@ impl Target {
         }
     }
 
-    /// How people are told what to do about it.
+    /// Returns the server in the words of its user, for hints.
     pub(crate) fn spoken(&self) -> Spoken {
         let url = match &self.place {
             TargetPlace::Program(_) => None,
@@ -122,12 +122,12 @@ impl Target {
         Spoken { word: self.word(), url, query, flags: String::new() }
     }
 
-    /// What it prints besides messages, if it is a program.
+    /// Returns the first stray line on stdout, if the server is a program.
     pub(crate) fn stray_line(&self) -> StrayLine {
         self.stray_line.clone()
     }
 
-    /// What is waited for while nothing comes.
+    /// Returns what a person waits for while no answer comes, in a word.
     pub(crate) const fn awaited(&self) -> &'static str {
         match &self.place {
             TargetPlace::Program(_) => "the program, which may still be starting",
@@ -135,7 +135,7 @@ impl Target {
         }
     }
 
-    /// What a person should know before anything is sent.
+    /// Returns notes for a person before anything is sent.
     pub(crate) fn notes(&self) -> Vec<String> {
         let from = self.origin();
         let is_open = self.is_open().then(|| {
@@ -144,7 +144,7 @@ impl Target {
         from.into_iter().chain(is_open).collect()
     }
 
-    /// Whether somebody between us and the server can listen.
+    /// Whether the way to the server can be read by others.
     fn is_open(&self) -> bool {
         match &self.place {
             TargetPlace::Program(_) => false,
@@ -162,19 +162,19 @@ impl fmt::Display for Target {
     }
 }
 
-/// Whether the way to it is encrypted, or does not leave this machine.
+/// Whether the way to the server is encrypted, or does not leave this machine.
 pub(crate) fn is_safe_from_listeners(endpoint: &Endpoint) -> bool {
     endpoint.is_tls() || is_this_machine(endpoint)
 }
 
-/// Whether it is on this machine. Names below `localhost` are (RFC 6761, section 6.3).
+/// Whether the server is on this machine. Names below `localhost` are (RFC 6761, section 6.3).
 pub(crate) fn is_this_machine(endpoint: &Endpoint) -> bool {
     let host = endpoint.host_to_resolve().trim_end_matches('.').to_ascii_lowercase();
     let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
     host == "localhost" || host.ends_with(".localhost") || host.parse().is_ok_and(is_loopback)
 }
 
-/// Where it is, without the query, and without parts of the path that are long enough to be keys.
+/// Returns the URL without the query, and without parts of the path that are long enough to be keys.
 pub(crate) fn shown(endpoint: &Endpoint) -> String {
     let whole = endpoint.to_string();
     let path = whole.strip_prefix(&endpoint.origin()).unwrap_or_default();
@@ -183,7 +183,7 @@ pub(crate) fn shown(endpoint: &Endpoint) -> String {
     format!("{}{}", endpoint.origin(), path.join("/"))
 }
 
-/// Its query, with values that may be secrets as `...`; nothing, if there is none.
+/// Returns the query, with values that may be secrets as `...`; empty, if there is none.
 fn shown_query(endpoint: &Endpoint) -> String {
     let Some((_, query)) = endpoint.path().split_once('?') else { return String::new() };
     let members = query.split('&').map(|member| {
@@ -234,7 +234,7 @@ fn unfit(url: &str, error: &EndpointError, named: Option<&(String, PathBuf)>) ->
     }
 }
 
-/// Whether what stands in the place of a port is none. What stands before it need not be a host.
+/// Whether the text in the place of a port is not a port. The text before it need not be a host.
 fn has_wrong_port(url: &str) -> bool {
     let authority = url.split_once("://").map(|(_, rest)| rest);
     let authority = authority.and_then(|it| it.split(['/', '?', '#']).next()).unwrap_or_default();
@@ -243,7 +243,7 @@ fn has_wrong_port(url: &str) -> bool {
     port.is_some_and(|it| !it.parse::<u16>().is_ok_and(|port| port > 0))
 }
 
-/// Names in paths are shorter than this, as a rule, and keys longer.
+/// The length from which a part of a path counts as a key. Names in paths are shorter, as a rule.
 const KEY: usize = 20;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The tools that a server had when it was last asked, by its name, so that a shell can complete them
-//! without asking anybody.
+//! The tools that a server had when it was last asked, kept by the server's name, so that a shell can
+//! complete them without a request.
 //!
-//! Names only, and only those that mean nothing to a shell: completion scripts expand what they are given.
+//! Only names are kept, and only those that mean nothing to a shell: completion scripts expand what they get.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -9,25 +9,26 @@ use std::path::PathBuf;
 
 use crate::{kept, platform};
 
-/// Keeps the names of a server's tools. What cannot be kept is not completed, and that is all.
+/// Keeps the names of a server's tools. Names that cannot be kept are merely not completed.
 pub(crate) fn keep<'a>(server: &str, tools: impl Iterator<Item = &'a str>) {
     let Some(path) = place(server) else { return };
     let names: Vec<_> = tools.filter(|it| is_plain(it)).take(MOST).collect();
     let _ = write(&path, &names.join("\n"));
 }
 
-/// The names that were kept.
+/// Returns the names that were kept for a server.
 pub(crate) fn kept(server: &str) -> Vec<String> {
     place(server).and_then(|path| read(&path)).unwrap_or_default()
 }
 
-/// Whether a name can stand in a script as it is.
+/// Whether a name can be used in a script without quotes.
 pub(crate) fn is_plain(name: &str) -> bool {
     let is_safe = |it: u8| it.is_ascii_alphanumeric() || b"._-:/".contains(&it);
     !name.is_empty() && name.len() <= LONGEST && !name.starts_with('-') && name.bytes().all(is_safe)
 }
 
-/// The file of a server that has a name. A URL has none: it may hold a key, and this would show it.
+/// Returns the file of a server that has a name. A URL has none: it may hold a key, and the file's name would
+/// show it.
 fn place(server: &str) -> Option<PathBuf> {
     let is_name = is_plain(server) && !server.contains('/');
     let folder = kept::folder()?.parent()?.join("tools");
@@ -46,7 +47,7 @@ fn write(path: &PathBuf, text: &str) -> std::io::Result<()> {
 }
 
 fn read(path: &PathBuf) -> Option<Vec<String>> {
-    // A pipe in its place would never end.
+    // A pipe in its place would block for ever.
     fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let mut text = String::new();
     File::open(path).ok()?.take(LARGEST).read_to_string(&mut text).ok()?;

@@ -1,10 +1,10 @@
-//! What could not be done, with how the command ends: for ends that no call and no flag explains.
+//! A failure of a command together with its exit code, for failures that neither a call nor a flag explains.
 
 use std::fmt;
 
 use crate::exit::Exit;
 
-/// What could not be done. It ends with the exit code that it names.
+/// A failure of a command. It ends with the exit code that it names.
 #[derive(Debug)]
 pub(crate) struct Trouble {
     /// How the command ends.

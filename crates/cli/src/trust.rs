@@ -1,4 +1,4 @@
-//! `ridethrough trust`: approves a file of a project that names servers, as it is.
+//! `ridethrough trust`: approves a file of a project that names servers, with its present content.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::options::project;
 use crate::out;
 use crate::talk::{self, safe};
 
-/// What `trust` is asked for.
+/// The arguments of `ridethrough trust`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct TrustArgs {
@@ -67,7 +67,7 @@ pub(crate) fn play(args: &TrustArgs) -> Result<ExitCode> {
     out::print(|out| writeln!(out, "{approved}"))
 }
 
-/// Asks a person, who must be there.
+/// Asks a person, who must be at the terminal.
 fn is_agreed(shown: &str) -> Result<bool> {
     let (stdin, mut stderr) = (io::stdin(), io::stderr());
     if !stdin.is_terminal() || !stderr.is_terminal() {

@@ -1,9 +1,9 @@
-//! Variables that neither the shell nor this program replaces: `--header 'X-Key: $KEY'` in single quotes sends `$KEY`.
+//! Finds variables that neither the shell nor this program replaces: `--header 'X-Key: $KEY'` in single
+//! quotes sends `$KEY`.
 
 use std::ffi::OsString;
 
-/// What a person should know about the headers on a command line. Of their values only what is the name of a variable
-/// is told.
+/// Returns warnings about the headers on a command line. Of their values only names of variables are shown.
 pub(crate) fn warnings(words: impl Iterator<Item = OsString>) -> Vec<String> {
     let words: Vec<_> = words.map(|it| it.to_string_lossy().into_owned()).collect();
     let ours = words.split(|it| it == "--").next().unwrap_or_default();
@@ -17,7 +17,7 @@ pub(crate) fn warnings(words: impl Iterator<Item = OsString>) -> Vec<String> {
 
 fn warning(header: &str) -> Option<String> {
     let (name, value) = header.split_once(':')?;
-    // A secret may have a `$` in it: a variable stands alone, and in capital letters.
+    // A secret may contain a `$`, so only a whole word in capital letters counts as a variable.
     let variable = value.split_whitespace().find_map(|word| {
         let variable = word.strip_prefix('$')?;
         let is_name = |it: char| it.is_ascii_uppercase() || it.is_ascii_digit() || it == '_';

@@ -1,6 +1,6 @@
-//! Command lines that cannot be read, with what was meant: a flag that a command does not know is, as a rule, one of a
-//! program that was typed without `--`, or an argument of a tool in the words of another program; a server in
-//! the place of a command, or without what is asked of it, is half of what was meant.
+//! Explains command lines that cannot be read. A flag that a command does not know is, as a rule, one of a
+//! program that was typed without `--`, or an argument of a tool in the words of another program. A server in
+//! the place of a command, or without what is asked of it, is an unfinished line.
 
 use std::ffi::OsString;
 
@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use crate::talk::safe;
 use crate::{near, next_step, program};
 
-/// The error with a tip that fits: how an argument of a tool is typed, and no flag that is like none.
+/// Returns the error with a fitting tip: how an argument of a tool is typed, and no flag that is not similar.
 pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
     let is_call = words.get(1).is_some_and(|it| it == "call");
     let flag = match error.get(ContextKind::InvalidArg) {
@@ -24,7 +24,7 @@ pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
             };
         }
     };
-    // Behind `--` stands a program: nothing becomes a value there.
+    // A program comes behind `--`, so a flag does not become a value there.
     error.remove(ContextKind::Suggested);
     let command = words.get(1).map(|it| it.to_string_lossy()).unwrap_or_default();
     let value = value(&flag, words);
@@ -32,12 +32,12 @@ pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
         .or_else(|| ours(&command, &flag, &value))
         .or_else(|| unflagged(&flag, &value).filter(|_| is_call));
     if let Some(tip) = tip {
-        // They show the flag that was suggested.
+        // The usage shows the flag that was suggested.
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::Usage);
         return with_tip(error, &tip);
     }
-    // A number below zero.
+    // A negative number.
     if is_call && flag.starts_with('-') && flag[1..].starts_with(|it: char| it.is_ascii_digit()) {
         return with_tip(error, &format!("an argument of the tool is typed as `name={flag}`"));
     }
@@ -51,7 +51,7 @@ pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
     };
     if suggested.is_some_and(|it| near::nearest(&name, [it.as_str()]).is_empty()) {
         error.remove(ContextKind::SuggestedArg);
-        // It shows the flag that was suggested.
+        // The usage shows the flag that was suggested.
         error.remove(ContextKind::Usage);
     }
     let value = if value == "..." { value } else { next_step::quoted(&value) };
@@ -65,7 +65,7 @@ fn with_tip(mut error: Error, tip: &str) -> Error {
     error
 }
 
-/// A URL in the place of a command is told without its query, which may hold a key.
+/// Removes the query from a URL in the place of a command: it may hold a key.
 fn leave_out_query(error: &mut Error) {
     let word = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) if word.contains("://") => word.clone(),
@@ -75,7 +75,7 @@ fn leave_out_query(error: &mut Error) {
     error.insert(ContextKind::InvalidSubcommand, ContextValue::String(word));
 }
 
-/// How a command line goes on that stops half way.
+/// Returns how an unfinished command line goes on.
 fn half(error: &Error, words: &[OsString]) -> Option<String> {
     let words: Vec<_> = words.iter().map(|it| it.to_string_lossy()).collect();
     // The query of a URL may hold a key.
@@ -115,7 +115,7 @@ fn half(error: &Error, words: &[OsString]) -> Option<String> {
     }
 }
 
-/// Whether somebody would type it for a server, and not for a command.
+/// Whether a person would type this word for a server, and not for a command.
 fn is_like_server(word: &str) -> bool {
     word.contains("://")
         || word.starts_with("localhost")
@@ -123,7 +123,7 @@ fn is_like_server(word: &str) -> bool {
         || word.contains(':')
 }
 
-/// What a flag is called here that others have.
+/// Returns our name for a flag of other programs.
 fn ours(command: &str, flag: &str, value: &str) -> Option<String> {
     let ours = match (command, flag) {
         ("expose", "--port" | "-p") => return Some(listen("127.0.0.1", value)),
@@ -147,12 +147,12 @@ fn ours(command: &str, flag: &str, value: &str) -> Option<String> {
     Some(format!("`{ours}` does that here"))
 }
 
-/// Where `expose` listens.
+/// Returns the flag for the address on which `expose` listens.
 fn listen(host: &str, port: &str) -> String {
     format!("`--listen {host}:{port}` does that here")
 }
 
-/// What stands without a flag here that other programs take behind one.
+/// Returns how to type an argument that other programs take behind a flag and that has no flag here.
 fn unflagged(flag: &str, value: &str) -> Option<String> {
     if !ARGUMENTS.contains(&flag.split('=').next().unwrap_or_default()) {
         return None;
@@ -166,7 +166,7 @@ fn unflagged(flag: &str, value: &str) -> Option<String> {
     Some(format!("an argument stands behind the tool without a flag: `{typed}`"))
 }
 
-/// What others call the arguments of a tool.
+/// Names of other programs for the arguments of a tool.
 const ARGUMENTS: [&str; 14] = [
     "--arg",
     "--args",
@@ -184,7 +184,7 @@ const ARGUMENTS: [&str; 14] = [
     "-p",
 ];
 
-/// What was typed for it: behind `=`, or as the next word.
+/// Returns the value that was typed for a flag: behind `=`, or as the next word.
 fn value(flag: &str, words: &[OsString]) -> String {
     let mut words = words.iter().map(|it| it.to_string_lossy());
     let word = words.find(|it| it.starts_with(flag)).unwrap_or_default().into_owned();
@@ -201,7 +201,7 @@ mod tests {
 
     use super::*;
 
-    /// The tip of clap was to put it behind `--`, where a program stands.
+    /// Before this was fixed, clap's tip was to put the flag behind `--`, where a program comes.
     #[test]
     fn flags_of_other_programs_are_told_by_what_they_are_called_here() {
         for (line, tip) in [

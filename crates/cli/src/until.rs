@@ -1,4 +1,4 @@
-//! Runs something until it is done or a person stops it.
+//! Runs work until it is done or a signal stops it.
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -8,19 +8,19 @@ use tokio::runtime;
 
 pub(crate) use crate::platform::asked;
 
-/// A person, or whoever minds this process, asked it to stop.
+/// A request to stop, by a person or by another process.
 #[derive(Debug)]
 pub(crate) struct Stopped {
     code: u8,
 }
 
 impl Stopped {
-    /// The exit code that shells give to it.
+    /// Returns the exit code that shells give to the signal.
     pub(crate) fn code(&self) -> ExitCode {
         ExitCode::from(self.code)
     }
 
-    /// Says so, and what became of what was under way.
+    /// Reports the stop, and what became of the work.
     pub(crate) fn tell(&self, what_became: &str) -> ExitCode {
         eprintln!("\nstopped: {what_became}");
         self.code()

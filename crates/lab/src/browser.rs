@@ -1,7 +1,8 @@
 //! The person with a browser: opens an authorization URL and goes wherever it is sent.
 //!
-//! It consents by opening the page, as the lab's authorization server has it. A client starts it as the
-//! program in `BROWSER`; it says by its `User-Agent` that it is no client, so that logins can be counted.
+//! The person consents by opening the page, as the lab's authorization server has it. A client starts the
+//! browser as the program in `BROWSER`; its `User-Agent` shows that it is not a client, so that logins can be
+//! counted.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::http1_client::{Dialed, Dialer, WireConnection};
 ///
 /// # Errors
 ///
-/// Says why if a server cannot be reached, or does not speak HTTP.
+/// Returns the reason if a server cannot be reached, or does not speak HTTP.
 pub async fn open<D>(url: &str, dial: D) -> Result<(), String>
 where
     D: Fn(String) -> BoxFuture<'static, Dialed> + Send + Sync + 'static,
@@ -35,7 +36,7 @@ where
 ///
 /// # Errors
 ///
-/// Says why if a server cannot be reached, or does not speak HTTP.
+/// Returns the reason if a server cannot be reached, or does not speak HTTP.
 pub async fn sent_to<D>(url: &str, dial: D) -> Result<Option<String>, String>
 where
     D: Fn(String) -> BoxFuture<'static, Dialed> + Send + Sync + 'static,

@@ -28,7 +28,7 @@ impl Protocol {
         matches!(self, Self::Http2 | Self::Http2Tls)
     }
 
-    /// The scheme of a URL for it.
+    /// Returns the scheme of a URL for this protocol.
     pub const fn scheme(self) -> &'static str {
         if self.is_tls() { "https" } else { "http" }
     }

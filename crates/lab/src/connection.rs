@@ -40,7 +40,7 @@ pub(crate) enum Order {
 }
 
 pub(crate) struct Connection {
-    /// Its number, in the order of acceptance, from one.
+    /// The number of the connection, in the order of acceptance, from one.
     pub(crate) id: u64,
     fuse: Fuse,
     activity: Mutex<Activity>,

@@ -19,7 +19,8 @@ pub use program::{NoProgram, Program, split};
 
 /// A client that can be put through a scenario.
 pub trait Contestant: Send + Sync {
-    /// Plays the script at the URL, for no longer than the limit. What is left of the client then is ended.
+    /// Plays the script at the URL, for no longer than the limit. Whatever the client left running is ended
+    /// then.
     fn perform<'a>(
         &'a self,
         url: &'a str,
@@ -27,7 +28,7 @@ pub trait Contestant: Send + Sync {
         limit: Duration,
     ) -> BoxFuture<'a, Performance>;
 
-    /// How long the client takes from its start until its first step.
+    /// Returns how long the client takes from its start until its first step.
     ///
     /// Times that a scenario counts from the start of the client are counted from there, and the limit is
     /// extended by it: an interpreter that loads its libraries is not a slow client.
@@ -35,7 +36,7 @@ pub trait Contestant: Send + Sync {
         Duration::ZERO
     }
 
-    /// Whether it is a bridge, for which some checks are left out.
+    /// Whether the client is a bridge, for which some checks are left out.
     fn is_bridge(&self) -> bool {
         false
     }
@@ -58,20 +59,20 @@ pub struct Performance {
     pub stderr: String,
     /// Everything that it printed; `None` if not all of it could be read.
     pub said: Option<String>,
-    /// From its start to its end.
+    /// The time from its start to its end.
     pub elapsed_ms: f64,
 }
 
-/// How a client ended.
+/// The way in which a client ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By itself, with a failure, in these words.
+    /// It ended by itself, with a failure, in these words.
     Failed(String),
-    /// By itself, after its last step.
+    /// It ended by itself, after its last step.
     Finished,
     /// It never began, for this reason.
     NotStarted(String),
-    /// By force, after this time.
+    /// It was stopped after this time.
     Stopped(Duration),
 }
 
@@ -173,11 +174,11 @@ pub(crate) struct Stderr {
 }
 
 impl Stderr {
-    /// For a client that has no stderr.
+    /// The stderr of a client that has none.
     const NONE: Self = Self { text: String::new(), is_whole: true };
 }
 
-/// The beginning of a text, with printable characters only.
+/// Returns the beginning of a text, with printable characters only.
 fn beginning(text: &str) -> String {
     text.chars().take(200).map(|it| if it.is_control() { ' ' } else { it }).collect()
 }
@@ -188,7 +189,8 @@ fn last_lines(text: &str) -> String {
 }
 
 const MOST_GARBAGE: usize = 5;
-/// The bound is high, because some scenarios have answers of many megabytes.
+/// The most bytes of a client's output. The bound is high, because some scenarios have answers of many
+/// megabytes.
 const MOST_SAID: usize = 96 << 20;
 const FLOODED: &str = "[more than 96 MiB, the rest was not read]";
 const MOST_LAST_LINES: usize = 20;

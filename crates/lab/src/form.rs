@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The parameters of a query or a body; of two with one name, the last counts.
+/// Returns the parameters of a query or a body; of two with one name, the last counts.
 pub(crate) fn parameters(text: &str) -> BTreeMap<String, String> {
     let pair = |pair: &str| {
         let (name, value) = pair.split_once('=')?;
@@ -11,13 +11,13 @@ pub(crate) fn parameters(text: &str) -> BTreeMap<String, String> {
     text.split('&').filter_map(pair).collect()
 }
 
-/// The path of a request target, and the parameters of its query.
+/// Returns the path of a request target, and the parameters of its query.
 pub(crate) fn target(target: &str) -> (&str, BTreeMap<String, String>) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     (path, parameters(query))
 }
 
-/// A query or a body with these parameters.
+/// Returns a query or a body with these parameters.
 pub(crate) fn encoded<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let pairs = pairs.into_iter().map(|(name, value)| format!("{name}={}", encode(value)));
     pairs.collect::<Vec<_>>().join("&")

@@ -148,7 +148,7 @@ impl WireReply {
         self.headers.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
-    /// The media type of the body, in lower case and without parameters.
+    /// Returns the media type of the body, in lower case and without parameters.
     pub(crate) fn kind(&self) -> String {
         let kind = self.header("content-type").unwrap_or_default();
         kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
@@ -156,7 +156,7 @@ impl WireReply {
 }
 
 impl WireBody {
-    /// The next piece of the body; `None` at its proper end.
+    /// Returns the next piece of the body; `None` at its proper end.
     pub(crate) async fn piece(&mut self) -> io::Result<Option<Bytes>> {
         match self.frame {
             Frame::Ended | Frame::Length(0) => {
@@ -202,7 +202,7 @@ impl WireBody {
         Ok(piece)
     }
 
-    /// The rest of the body, if it is not too long.
+    /// Returns the rest of the body, if it is not too long.
     pub(crate) async fn rest(&mut self, most: usize) -> io::Result<Vec<Bytes>> {
         let (mut pieces, mut length) = (Vec::new(), 0);
         while let Some(piece) = self.piece().await? {
@@ -215,7 +215,7 @@ impl WireBody {
         Ok(pieces)
     }
 
-    /// The connection, if the body has ended and it may be used again.
+    /// Returns the connection, if the body has ended and it may be used again.
     pub(crate) fn into_connection(self) -> Option<WireConnection> {
         (self.frame == Frame::Ended && self.is_kept_alive).then_some(self.connection)
     }

@@ -37,7 +37,7 @@ impl Workshop {
         Self { folder: folder.into() }
     }
 
-    /// The user's folder for caches, or else the system's folder for temporary files.
+    /// Returns the user's folder for caches, or else the system's folder for temporary files.
     pub fn default_folder() -> PathBuf {
         let variable = |name| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
         let cache = variable("XDG_CACHE_HOME")
@@ -53,7 +53,7 @@ impl Workshop {
     ///
     /// # Errors
     ///
-    /// Says why it cannot be started; other clients are not affected.
+    /// Returns why it cannot be started; other clients are not affected.
     pub async fn install(
         &self,
         rival: &Rival,
@@ -86,8 +86,8 @@ impl Workshop {
     }
 }
 
-/// The words before a command that make it keep its logins in this folder: those of the person at this machine
-/// are left alone.
+/// Returns the words before a command that make it keep its logins in this folder: those of the person at
+/// this machine are left alone.
 fn kept_in(variable: &str, folder: &Path) -> [PathBuf; 2] {
     let mut setting = OsString::from(variable);
     setting.push("=");
@@ -95,7 +95,7 @@ fn kept_in(variable: &str, folder: &Path) -> [PathBuf; 2] {
     ["env".into(), setting.into()]
 }
 
-/// Leaves an unchanged file alone, so that it keeps its time and cargo does not build again.
+/// Writes a file unless its text is unchanged, so that it keeps its time and cargo does not build again.
 fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
     if std::fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());

@@ -1,8 +1,8 @@
 //! A small authorization server, and the guard of an MCP server that takes its tokens.
 //!
-//! By itself it is a good one: metadata (RFC 8414), registration (RFC 7591), authorization codes with PKCE
-//! (RFC 7636) and `iss` (RFC 9207), and refresh tokens that are replaced with each use. Whoever opens its
-//! authorization page has consented. What goes wrong is said by rules, as for every server of the lab. It
+//! By itself it is correct: metadata (RFC 8414), registration (RFC 7591), authorization codes with
+//! PKCE (RFC 7636) and `iss` (RFC 9207), and refresh tokens that are replaced with each use. A person who
+//! opens its authorization page has consented. Rules say what goes wrong, as for every server of the lab. It
 //! knows no clock but tokio's.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(crate) use guard::{Guard, origin};
 pub(crate) use tokens::challenge_of;
 pub(crate) use vault::{IssuedSecret, Vault};
 
-/// What an authorization server issues.
+/// The tokens that an authorization server issues.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Issues {
@@ -52,9 +52,9 @@ impl Default for Issues {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rotation {
-    /// It is replaced; sent again, it brings the tokens that replaced it.
+    /// It is replaced; sent again, it gets the tokens that replaced it.
     Grace,
-    /// It stays good, and the answer leaves it out.
+    /// It stays valid, and the answer leaves it out.
     None,
     /// It is replaced; sent again, it ends the login.
     #[default]
@@ -67,12 +67,12 @@ pub enum Rotation {
 pub enum TokenForm {
     /// A JWT of a server whose clock is a day late: by its `exp` it ended yesterday.
     JwtOfYesterday,
-    /// A text that says nothing.
+    /// A text without a meaning of its own.
     #[default]
     Opaque,
 }
 
-/// Where the servers of a stage are.
+/// The addresses of the servers of a stage.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Addresses {
     /// The MCP server.
@@ -83,7 +83,7 @@ pub(crate) struct Addresses {
     pub(crate) issuer: String,
 }
 
-/// Filled when every server of a stage has its address.
+/// The addresses, filled in when every server of a stage has its own.
 pub(crate) type AddressBook = Arc<OnceLock<Addresses>>;
 
 /// An authorization server. Clones share one.
@@ -94,7 +94,7 @@ pub(crate) struct Issuer {
     pub(crate) vault: Vault,
 }
 
-/// A request to an authorization server, as far as it matters.
+/// A request to an authorization server, as far as it matters here.
 pub(crate) struct IssuerRequest<'a> {
     pub(crate) http: &'a str,
     pub(crate) target: &'a str,
@@ -102,7 +102,7 @@ pub(crate) struct IssuerRequest<'a> {
     pub(crate) authorization: Option<&'a str>,
 }
 
-/// The right answer, and the values in it that the texts of a rule may name.
+/// The correct answer, and the values in it that the texts of a rule may name.
 #[derive(Debug)]
 pub(crate) struct IssuerReply {
     pub(crate) status: u16,
@@ -201,13 +201,13 @@ impl IssuerReply {
     }
 }
 
-/// Where the browser is sent back to.
+/// Returns the URL that the browser is sent back to.
 fn back<'a>(uri: &str, said: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let joint = if uri.contains('?') { '&' } else { '?' };
     format!("{uri}{joint}{}", form::encoded(said))
 }
 
-/// The form of a token request, with the client that a header may name in place of the form.
+/// Returns the form of a token request, with the client that a header may name in place of the form.
 fn with_basic(
     mut asked: BTreeMap<String, String>,
     authorization: Option<&str>,

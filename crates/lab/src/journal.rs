@@ -88,7 +88,7 @@ pub struct Visited {
     pub closed_ms: Option<f64>,
 }
 
-/// Something that happened to a server itself.
+/// An event of a server itself.
 #[derive(Clone, Debug, Serialize)]
 pub struct Happened {
     /// When it happened.

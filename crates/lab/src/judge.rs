@@ -31,7 +31,7 @@ pub(crate) struct Case<'a> {
     pub(crate) main: Account,
     pub(crate) other: Account,
     pub(crate) issuer: Account,
-    /// What was issued and must be kept secret.
+    /// The secrets that were issued.
     pub(crate) secrets: Vec<IssuedSecret>,
     pub(crate) journal: Journal,
     pub(crate) times: ClientTimes,
@@ -106,7 +106,7 @@ impl<'a> Case<'a> {
         wrong.is_none()
     }
 
-    /// The evidence against a claim; `None` if it holds.
+    /// Returns the evidence against a claim; `None` if it holds.
     fn contradiction(&self, claim: Claim<'_>) -> Option<String> {
         let lines = &self.performance.lines;
         match claim {
@@ -225,7 +225,7 @@ fn line(lines: &[Line], step: usize) -> Option<&Line> {
     lines.iter().find(|line| line.step == step)
 }
 
-/// Why a number is out of its bounds.
+/// Returns why a number is out of its bounds.
 fn beyond(bounds: &Bounds, number: u64, of_what: &str) -> Option<String> {
     if bounds.hold(number) {
         return None;
@@ -240,7 +240,7 @@ fn beyond(bounds: &Bounds, number: u64, of_what: &str) -> Option<String> {
     Some(format!("{number} {of_what}, not {}", wanted.join(" and ")))
 }
 
-/// A few requests, as evidence.
+/// Returns a few requests, as evidence.
 fn shown(entries: &[&Entry]) -> String {
     let mut text = String::new();
     for entry in entries.iter().take(MOST_SHOWN) {

@@ -133,7 +133,7 @@ impl Mcp {
     ///
     /// # Panics
     ///
-    /// If `status` is not between 100 and 999.
+    /// Panics if `status` is not between 100 and 999.
     pub fn lost_session(&self, status: u16, body: impl Into<Bytes>) {
         self.state().lost_session = LostSessionReply::new(status, body.into());
     }
@@ -164,7 +164,7 @@ impl Mcp {
         self.state().guard = Some(guard);
     }
 
-    /// Is an authorization server, too.
+    /// Makes this server an authorization server, too.
     pub(crate) fn issue_tokens(&self, issuer: Issuer) {
         self.state().issuer = Some(issuer);
     }
@@ -174,39 +174,39 @@ impl Mcp {
         self.state().tools = tools;
     }
 
-    /// How many times this tool was run.
+    /// Returns how many times this tool was run.
     pub fn executions(&self, tool: &str) -> u64 {
         self.state().runs.iter().filter(|run| run.tool == tool).count() as u64
     }
 
-    /// How many times this tool was run with the argument `key` of this value.
+    /// Returns how many times this tool was run with the argument `key` of this value.
     pub fn executions_of(&self, tool: &str, key: &str) -> u64 {
         let state = self.state();
         let those = state.runs.iter().filter(|run| run.tool == tool);
         those.filter(|run| run.arguments["key"].as_str() == Some(key)).count() as u64
     }
 
-    /// Every run of a tool, in order.
+    /// Returns every run of a tool, in order.
     pub fn runs(&self) -> Vec<Run> {
         self.state().runs.clone()
     }
 
-    /// Every request, in order.
+    /// Returns every request, in order.
     pub fn log(&self) -> Vec<Entry> {
         self.state().log.clone()
     }
 
-    /// Everything that was done about requests, in order.
+    /// Returns everything that was done about requests, in order.
     pub fn marks(&self) -> Vec<Mark> {
         self.state().marks.clone()
     }
 
-    /// How old the server was at this moment, on the clock of its log.
+    /// Returns how old the server was at this moment, on the clock of its log.
     pub fn age(&self, at: Instant) -> Duration {
         at.saturating_duration_since(self.born)
     }
 
-    /// How many entries of the log match.
+    /// Returns how many entries of the log match.
     pub fn count(&self, when: &When) -> usize {
         self.state().log.iter().filter(|entry| when.holds(entry)).count()
     }

@@ -37,7 +37,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// Its name in the style.
+    /// Returns its name in the style.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Fail => "fail",
@@ -49,7 +49,7 @@ impl Sign {
     }
 }
 
-/// A whole page with this title and the body that `body` writes.
+/// Returns a whole page with this title and the body that `body` writes.
 pub fn document(title: &str, life: Life, body: impl FnOnce(&mut Markup)) -> String {
     let mut page = Markup::default();
     page.source("<!doctype html>\n");

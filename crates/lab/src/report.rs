@@ -12,17 +12,17 @@ mod junit;
 mod timeline;
 mod words;
 
-/// One page about these clients, which needs no network, no script and no other file.
+/// Returns one page about these clients, which needs no network, no script and no other file.
 ///
 /// `made` is the date to show.
 pub fn html(cards: &[Scorecard], made: &str) -> String {
     html::page(cards, made)
 }
 
-/// Everything about these clients, for programs.
+/// Returns everything about these clients, for programs.
 ///
-/// An object with `format`, which is 1 until members change their meaning, and `clients`, a list
-/// of scorecards.
+/// It is an object with `format`, which is 1 until members change their meaning, and `clients`, a list of
+/// scorecards.
 pub fn json(cards: &[Scorecard]) -> String {
     #[derive(Serialize)]
     struct Report<'a> {
@@ -33,8 +33,8 @@ pub fn json(cards: &[Scorecard]) -> String {
     serde_json::to_string_pretty(&report).expect("scorecards are plain data with names as keys")
 }
 
-/// A JUnit report: a suite for each group, a case for each scenario. A scenario that passed softly is a test
-/// that passed, and says so in its output.
+/// Returns a JUnit report: a suite for each group, a case for each scenario. A scenario that passed softly is
+/// a test that passed, and says so in its output.
 pub fn junit(card: &Scorecard) -> String {
     junit::junit(card)
 }

@@ -49,23 +49,23 @@ pub enum Part {
 pub type File = (&'static str, &'static str);
 
 impl Rival {
-    /// The version that its pins name.
+    /// Returns the version that its pins name.
     pub fn version(&self) -> &'static str {
         let found = self.pins.iter().find_map(|(_, text)| pinned(text, self.package));
         found.unwrap_or("not pinned")
     }
 
-    /// All files of its folder.
+    /// Returns all files of its folder.
     pub fn files(&self) -> impl Iterator<Item = &'static File> {
         self.pins.iter().chain(self.adapter)
     }
 
-    /// The text of the pins, on which an installation depends.
+    /// Returns the text of the pins, on which an installation depends.
     pub fn pins(&self) -> String {
         self.pins.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n")
     }
 
-    /// The rivals with these names, in the order of [`RIVALS`].
+    /// Returns the rivals with these names, in the order of [`RIVALS`].
     ///
     /// # Errors
     ///

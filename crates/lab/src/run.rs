@@ -162,7 +162,7 @@ mod tests {
         assert_eq!((verdict, plays), (Verdict::Fail, 0));
     }
 
-    /// The verdict on a scenario whose step has ten seconds, and how many times it was played again.
+    /// Returns the verdict on a scenario whose step has ten seconds, and how many times it was played again.
     async fn played(client: &Reports, times: u16) -> (Verdict, usize) {
         let scenario = Scenario::read(&DOWN_FOR_A_SECOND.replace("99", "10, ok = true")).unwrap();
         let mut scores = [run(&scenario, client).await.unwrap()];

@@ -108,17 +108,17 @@ impl Scenario {
         }
     }
 
-    /// Its group.
+    /// Returns its group.
     pub fn group(&self) -> Option<Group> {
         Group::ALL.into_iter().find(|group| self.id.starts_with(group.letter()))
     }
 
-    /// How long the client may run.
+    /// Returns how long the client may run.
     pub fn limit(&self) -> Duration {
         Duration::from_secs_f64(self.limit_s)
     }
 
-    /// All checks, each with its level.
+    /// Returns all checks, each with its level.
     pub fn checks(&self) -> impl Iterator<Item = (&Check, Level)> {
         let must = self.must.iter().map(|check| (check, Level::Must));
         must.chain(self.ideal.iter().map(|check| (check, Level::Ideal)))
@@ -129,7 +129,7 @@ impl Scenario {
         self.client.iter().any(|step| matches!(step, Step::Initialize { login: Some(_), .. }))
     }
 
-    /// Whether there is such a server.
+    /// Whether the scenario has such a server.
     fn has(&self, which: Which) -> bool {
         match which {
             Which::Issuer => self.issuer.is_some(),
@@ -138,7 +138,7 @@ impl Scenario {
         }
     }
 
-    /// What is wrong with a scenario that could be read.
+    /// Returns what is wrong with a scenario that could be read.
     fn nonsense(&self) -> Option<String> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
         if self.group().is_none() || !is_number(&self.id[1..]) {
@@ -170,7 +170,7 @@ impl Scenario {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// An ideal: the client passes softly.
+    /// The client passes softly.
     Ideal,
     /// The client fails.
     Must,
@@ -222,12 +222,12 @@ impl Group {
         Self::Logins,
     ];
 
-    /// Its letter.
+    /// Returns its letter.
     pub const fn letter(self) -> char {
         (b'A' + self as u8) as char
     }
 
-    /// Its title.
+    /// Returns its title.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Reconnection => "reconnection",
@@ -246,7 +246,8 @@ impl Group {
     }
 }
 
-/// Long enough for everything that takes long by default; clients that hang are stopped then.
+/// Returns the default limit: long enough for everything that takes long by default. Clients that hang are
+/// stopped then.
 const fn default_limit() -> f64 {
     20.0
 }

@@ -20,7 +20,7 @@ pub struct Scorecard {
 }
 
 impl Scorecard {
-    /// How many scenarios ended with this verdict.
+    /// Returns how many scenarios ended with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.scores.iter().filter(|score| score.verdict == verdict).count()
     }
@@ -54,7 +54,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// The checks that did not hold, the worst first.
+    /// Returns the checks that did not hold, the worst first.
     pub fn faults(&self) -> impl Iterator<Item = &Finding> {
         let of = |level| self.findings.iter().filter(move |it| !it.held && it.level == level);
         of(Level::Must).chain(of(Level::Ideal))
@@ -90,7 +90,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict in one word.
+    /// Returns the verdict in one word.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Fail => "fail",
@@ -126,6 +126,6 @@ pub struct Figures {
     pub executions: usize,
     /// Answers that the client gave to its caller.
     pub deliveries: usize,
-    /// From the start of the client to its end.
+    /// The time from the start of the client to its end.
     pub elapsed_ms: f64,
 }

@@ -110,7 +110,7 @@ fn is_hung(score: &Score) -> bool {
     score.findings.iter().any(|it| !it.held && it.evidence.starts_with(crate::judge::STOPPED))
 }
 
-/// How many times one call ran, if that is more often than it was made. In a scenario that is passed,
+/// Returns how many times one call ran, if that is more often than it was made. In a scenario that is passed,
 /// repeating was right.
 fn most_runs(scenario: &Scenario, score: &Score) -> Option<usize> {
     if score.verdict == Verdict::Pass {
@@ -129,7 +129,7 @@ fn is_same(one: &crate::journal::Ran, other: &crate::journal::Ran) -> bool {
     one.tool == other.tool && one.arguments == other.arguments
 }
 
-/// How many times a step makes the call that ran. Concurrent calls each have arguments of their own.
+/// Returns how many times a step makes the call that ran. Concurrent calls each have arguments of their own.
 fn made(step: &Step, run: &crate::journal::Ran) -> usize {
     match step {
         Step::Call { tool, args, concurrency: None, .. } if *tool == run.tool => {
@@ -139,7 +139,7 @@ fn made(step: &Step, run: &crate::journal::Ran) -> usize {
     }
 }
 
-/// The evidence on one line, shortened.
+/// Returns the evidence on one line, shortened.
 fn shortened(evidence: &str) -> String {
     let words = evidence.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = words.chars().filter(|it| !it.is_control());

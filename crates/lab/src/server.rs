@@ -116,12 +116,12 @@ impl Server {
         Self { shared: Arc::new(Shared { protocol, authority, staff, state: Mutex::new(state) }) }
     }
 
-    /// The protocol that this server speaks.
+    /// Returns the protocol that this server speaks.
     pub fn protocol(&self) -> Protocol {
         self.shared.protocol
     }
 
-    /// The authority that signs its certificates.
+    /// Returns the authority that signs its certificates.
     pub fn authority(&self) -> &Authority {
         &self.shared.authority
     }
@@ -166,8 +166,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// `ConnectionRefused` while the server is down, `TimedOut` while it is in a black hole, where
-    /// [`dial`](Self::dial) would hang.
+    /// Fails with `ConnectionRefused` while the server is down, and with `TimedOut` while it is in a black
+    /// hole, where [`dial`](Self::dial) would hang.
     pub fn connect(&self) -> io::Result<Pipe> {
         let (client, server) = pipe(CAPACITY);
         let mut state = lock(&self.shared.state);
@@ -192,7 +192,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// `ConnectionRefused` while the server is down.
+    /// Fails with `ConnectionRefused` while the server is down.
     pub async fn dial(&self) -> io::Result<Pipe> {
         match self.connect() {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => pending().await,
@@ -204,7 +204,7 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// If the system does not let a socket listen again on the port that it was closed on.
+    /// Panics if the system does not let a socket listen again on the port that it was closed on.
     pub fn set_mood(&self, mood: Mood) {
         self.shared.change_mood(mood).expect("the port is reserved while the server is down");
     }
@@ -216,7 +216,7 @@ impl Server {
         self.shared.kill().await;
     }
 
-    /// Is up again, on its old port.
+    /// Restarts on the old port.
     ///
     /// # Errors
     ///
@@ -225,23 +225,24 @@ impl Server {
         self.shared.change_mood(Mood::Up)
     }
 
-    /// How many connections were served in all.
+    /// Returns how many connections were served in all.
     pub fn connections(&self) -> u64 {
         lock(&self.shared.state).visits.len() as u64
     }
 
-    /// Every connection that was served. The number of the first is one.
+    /// Returns every connection that was served. The number of the first is one.
     pub fn visits(&self) -> Vec<Visit> {
         lock(&self.shared.state).visits.clone()
     }
 
-    /// How many connections are open: neither side has closed them.
+    /// Returns how many connections are open: neither side has closed them.
     pub fn open_connections(&self) -> usize {
         let state = lock(&self.shared.state);
         state.open.values().filter(|connection| !connection.is_hung_up()).count()
     }
 
-    /// How many times a client tried to connect, served or not. Sockets that the kernel refused are not seen.
+    /// Returns how many times a client tried to connect, served or not. Sockets that the kernel refused are
+    /// not seen.
     pub fn dials(&self) -> u64 {
         lock(&self.shared.state).dials
     }

@@ -50,14 +50,14 @@ struct Place {
     mcp: Mcp,
     url: String,
     addresses: AddressBook,
-    /// What all authorization servers of the stage have issued.
+    /// The secrets and tokens that all authorization servers of the stage have issued.
     vault: Vault,
     up_after: Option<Duration>,
     turns: Vec<EraTurn>,
     events: Arc<Mutex<Vec<Happened>>>,
     /// Events that happen later by themselves; they end with the stage.
     timers: Arc<Mutex<JoinSet<()>>>,
-    /// By event id: the request of the stream that is resumed there.
+    /// The request of the stream that is resumed, by event id.
     threads: Arc<Mutex<HashMap<String, Blanks>>>,
 }
 
@@ -101,12 +101,12 @@ impl Stage {
             other: url(&other).unwrap_or_default(),
             issuer: issuer.as_ref().map(|it| it.origin().to_owned()).unwrap_or_default(),
         };
-        // It is filled here and nowhere else.
+        // The cell is filled here and nowhere else.
         let _ = log.addresses.set(addresses);
         Ok(Self { main, other, issuer })
     }
 
-    /// The URL for the client.
+    /// Returns the URL for the client.
     pub fn url(&self) -> &str {
         &self.main.url
     }
@@ -122,7 +122,7 @@ impl Stage {
     ///
     /// # Errors
     ///
-    /// `ConnectionRefused` while that server is down, and for an unknown name.
+    /// Fails with `ConnectionRefused` while that server is down, and for an unknown name.
     pub async fn dial(&self, authority: &str) -> io::Result<Pipe> {
         let place = self.places().find(|place| place.authority() == authority);
         match place {
@@ -131,12 +131,12 @@ impl Stage {
         }
     }
 
-    /// This moment on the clock of the journal.
+    /// Returns this moment on the clock of the journal.
     pub(crate) fn at_ms(&self, moment: Instant) -> f64 {
         millis(self.main.mcp.age(moment))
     }
 
-    /// Everything that the servers saw and did so far.
+    /// Returns everything that the servers saw and did so far.
     pub fn journal(&self) -> Journal {
         let mut journal = Journal { events: lock(&self.main.events).clone(), ..Journal::default() };
         for place in self.places() {
@@ -153,7 +153,7 @@ impl Stage {
         Account { which, origin, log, marks }
     }
 
-    /// Everything that was issued here and must be kept secret.
+    /// Returns everything that was issued here and must be kept secret.
     pub(crate) fn secrets(&self) -> Vec<IssuedSecret> {
         self.main.vault.secrets()
     }
@@ -166,7 +166,7 @@ impl Stage {
             let mut timers = std::mem::take(&mut *lock(&place.timers));
             timers.shutdown().await;
             place.server.kill().await;
-            // Rules hold their place, which holds the rules.
+            // Rules hold their place, which holds the rules: a cycle that would never be freed.
             place.mcp.clear_rules();
         }
     }
@@ -321,7 +321,7 @@ impl Place {
     }
 }
 
-/// A server with this transport, whose times are counted from this moment.
+/// Returns a server with this transport, whose times are counted from this moment.
 fn server(way: Way, opened: Instant) -> (Mcp, Server) {
     let mcp = Mcp::counting_from(opened);
     let server = match way {
@@ -331,7 +331,8 @@ fn server(way: Way, opened: Instant) -> (Mcp, Server) {
     (mcp, server)
 }
 
-/// Names on this machine: no client logs in over plain HTTP anywhere else.
+/// Returns the name of a server behind pipes: one on this machine, because no client logs in over plain HTTP
+/// anywhere else.
 const fn pipe_name(which: Which) -> &'static str {
     match which {
         Which::Main => "127.0.0.1:81",

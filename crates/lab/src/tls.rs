@@ -39,27 +39,28 @@ impl Authority {
         Self { root: Arc::new(root), alone: Arc::new(alone), name }
     }
 
-    /// The root certificate, for a client's trust store, in PEM.
+    /// Returns the root certificate, for a client's trust store, in PEM.
     pub fn root_pem(&self) -> String {
         self.root.pem()
     }
 
-    /// The root certificate, for a client's trust store.
+    /// Returns the root certificate, for a client's trust store.
     pub fn root_der(&self) -> CertificateDer<'static> {
         self.root.der().clone()
     }
 
-    /// The certificate of [`Certificate::SelfSigned`], for a client's trust store, in PEM.
+    /// Returns the certificate of [`Certificate::SelfSigned`], for a client's trust store, in PEM.
     pub fn self_signed_pem(&self) -> String {
         self.alone.pem()
     }
 
-    /// A certificate of this kind, as a server shows it. It is new each time, except for the self-signed one.
+    /// Returns a certificate of this kind, as a server shows it. It is new each time, except for the
+    /// self-signed one.
     pub fn certificate_der(&self, kind: Certificate) -> CertificateDer<'static> {
         kind.pair(self).0
     }
 
-    /// A server's TLS settings with a valid certificate for these DNS names and addresses.
+    /// Returns a server's TLS settings with a valid certificate for these DNS names and addresses.
     ///
     /// For a certificate with the wrong name, give another name than the client will ask for.
     pub fn server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
@@ -85,7 +86,7 @@ impl Authority {
         config(self.sign(params_for(names)), verifier, alpn)
     }
 
-    /// A certificate for a client, and its private key; both in PEM.
+    /// Returns a certificate for a client, and its private key; both in PEM.
     pub fn client_pem(&self) -> (String, String) {
         let mut params = params_for(&["client.test"]);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
@@ -128,26 +129,26 @@ impl fmt::Debug for Authority {
 pub enum Certificate {
     /// A certificate for clients only.
     ClientsOnly,
-    /// A valid one; and the client must show one of this authority.
+    /// A valid certificate; and the client must show one of this authority.
     Demanding,
-    /// One that expired long ago.
+    /// A certificate that expired long ago.
     Expired,
-    /// One that names the authority as its issuer, and was signed by another key.
+    /// A certificate that names the authority as its issuer, and was signed by another key.
     Forged,
-    /// A valid one.
+    /// A valid certificate.
     #[default]
     Good,
-    /// That of an authority itself.
+    /// The certificate of an authority itself.
     Issuer,
-    /// One without a host name.
+    /// A certificate without a host name.
     Nameless,
-    /// One that is not valid yet.
+    /// A certificate that is not valid yet.
     NotYetValid,
-    /// A self-signed one that may sign others: what `openssl req -x509` makes.
+    /// A self-signed certificate that may sign others: what `openssl req -x509` makes.
     SelfSigned,
-    /// One of an unknown authority.
+    /// A certificate of an unknown authority.
     Stranger,
-    /// One for another host, `elsewhere.test`.
+    /// A certificate for another host, `elsewhere.test`.
     WrongName,
 }
 
@@ -159,7 +160,7 @@ impl Certificate {
         }
     }
 
-    /// The certificate, and its key.
+    /// Returns the certificate, and its key.
     fn pair(self, authority: &Authority) -> Pair {
         let mut params = params_for(&NAMES);
         match self {

@@ -1,7 +1,7 @@
 //! Clients that are wrong on purpose: for every scenario one that fails it.
 //!
-//! A small MCP client, written by hand over HTTP/1.1, with plain habits of which any can be turned bad. It is
-//! a control of the lab and not an example: a scenario that no client here fails proves nothing. It knows
+//! A small MCP client, written by hand over HTTP/1.1, with correct habits of which any can be turned bad. It
+//! is a control of the lab and not an example: a scenario that no client here fails proves nothing. It knows
 //! nothing of any other client, and no clock but tokio's.
 
 use std::sync::Arc;

@@ -1,8 +1,7 @@
-//! What a response asks of our credentials: every challenge of every `WWW-Authenticate` line.
+//! The demands of a response on our credentials: every challenge of every `WWW-Authenticate` line.
 //!
-//! One line may hold several challenges, several lines one each, and a quoted text may hold anything
-//! that looks like a challenge (RFC 9110, 11.6.1). A text that is no challenge is passed over: reading
-//! never fails.
+//! One line may hold several challenges, several lines one each, and a quoted text may hold anything that
+//! looks like a challenge (RFC 9110, 11.6.1). Text that is not a challenge is skipped: reading never fails.
 
 mod reader;
 #[cfg(test)]
@@ -44,17 +43,17 @@ impl Challenges {
         Self { challenges, dpop_nonce: nonce.map(str::to_owned) }
     }
 
-    /// All challenges, in the order of the response.
+    /// Returns all challenges, in the order of the response.
     pub fn iter(&self) -> impl Iterator<Item = &Challenge> {
         self.challenges.iter()
     }
 
-    /// The URL of the protected resource's metadata, from the first challenge that names it.
+    /// Returns the URL of the protected resource's metadata, from the first challenge that names it.
     pub fn resource_metadata(&self) -> Option<&str> {
         self.ours().find_map(|it| it.resource_metadata.as_deref())
     }
 
-    /// The scope that the server asks for, from the first challenge that names one.
+    /// Returns the scope that the server asks for, from the first challenge that names one.
     pub fn scope(&self) -> Option<&str> {
         self.ours().find_map(|it| it.scope.as_deref())
     }
@@ -64,7 +63,7 @@ impl Challenges {
         self.challenges.iter().any(|it| it.scheme == scheme)
     }
 
-    /// The nonce that the next DPoP proof must carry.
+    /// Returns the nonce that the next DPoP proof must carry.
     pub fn dpop_nonce(&self) -> Option<&str> {
         self.dpop_nonce.as_deref()
     }
@@ -74,10 +73,10 @@ impl Challenges {
         self.has_error("use_dpop_nonce")
     }
 
-    /// What a response with this status asks for; `None` if it asks nothing of our credentials.
+    /// Returns what a response with this status asks for; `None` if it asks nothing of our credentials.
     ///
-    /// Some servers say 403 about a token that expired: `invalid_token` means one thing whatever the
-    /// status. A 403 without an error is final.
+    /// Some servers answer 403 to a token that expired: `invalid_token` has one meaning, whatever the status.
+    /// A 403 without an error is final.
     pub fn demand(&self, status: StatusCode) -> Option<Demand> {
         if self.has_error("insufficient_scope") {
             let scope = ScopeSet::from_text(self.scope().unwrap_or_default());
@@ -96,7 +95,7 @@ impl Challenges {
         self.ours().any(|it| it.error.as_deref() == Some(error))
     }
 
-    /// Challenges of the schemes that OAuth uses.
+    /// Returns the challenges of the schemes that OAuth uses.
     fn ours(&self) -> impl Iterator<Item = &Challenge> {
         self.challenges.iter().filter(|it| it.scheme != Scheme::Other)
     }
@@ -109,23 +108,23 @@ pub enum Demand {
     DpopNonce(String),
     /// A token with more scope; empty if the server does not say which.
     MoreScope(ScopeSet),
-    /// A token, or a better one.
+    /// A token, or another one.
     Token,
 }
 
-/// One challenge: a scheme and what it asks for.
+/// One challenge: a scheme and its parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Challenge {
     /// The scheme.
     pub scheme: Scheme,
-    /// What the token is for, in words.
+    /// The realm that the token is for, in words.
     pub realm: Option<String>,
     /// The scope that is needed.
     pub scope: Option<String>,
     /// Why the token was refused (RFC 6750, 3.1).
     pub error: Option<String>,
-    /// The reason for people.
+    /// The reason, for people.
     pub error_description: Option<String>,
     /// Where the protected resource's metadata is (RFC 9728, 5.1).
     pub resource_metadata: Option<String>,
@@ -147,7 +146,7 @@ impl Challenge {
     }
 }
 
-/// Writes the challenge as a server would; a scheme that we do not know is written as `Other`.
+/// Prints the challenge as a server would; an unknown scheme is printed as `Other`.
 impl fmt::Display for Challenge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.scheme)?;
@@ -177,7 +176,7 @@ pub enum Scheme {
     Bearer,
     /// `DPoP` (RFC 9449).
     Dpop,
-    /// Any other.
+    /// Any other scheme.
     #[default]
     Other,
 }
@@ -192,5 +191,5 @@ impl Scheme {
     }
 }
 
-/// A response with more challenges is no response to a client.
+/// The most challenges that are read of one response.
 const MOST: usize = 16;

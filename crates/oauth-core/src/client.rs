@@ -1,4 +1,5 @@
-//! Who we are to an authorization server: a client id, perhaps a secret, and whose it is.
+//! Our identity at an authorization server: a client id, perhaps a secret, and the issuer that they belong
+//! to.
 //!
 //! A client belongs to the issuer that it was registered at, and its secret is sent to no other.
 
@@ -11,38 +12,38 @@ use crate::words;
 
 /// A client of an authorization server.
 ///
-/// It is stored as it is: serialised, its secret is in the clear.
+/// Its serialised form, which is stored, has the secret in the clear.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Client {
     /// `client_id`.
     pub id: String,
-    /// `client_secret`. One that was issued is always sent, whatever else was said.
+    /// `client_secret`. A secret that was issued is always sent, whatever else the registration says.
     #[serde(default, with = "secret::stored_option", skip_serializing_if = "Option::is_none")]
     pub secret: Option<Secret>,
-    /// When the secret ends; `None` is never.
+    /// When the secret ends; `None` means never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_expires_at: Option<Timestamp>,
-    /// How it authenticates, if the registration says so.
+    /// How the client authenticates, if the registration says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<AuthMethod>,
-    /// How we came by it.
+    /// How the client became known.
     pub kind: ClientKind,
-    /// The issuer that it belongs to; `None` is not known yet, or any.
+    /// The issuer that the client belongs to; `None` means that it is not known yet, or any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
-    /// Where it may be redirected to, as registered.
+    /// The redirect URIs, as registered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirect_uris: Vec<String>,
 }
 
 impl Client {
-    /// A client that a person registered.
+    /// Creates a client that a person registered.
     pub fn preregistered(id: impl Into<String>, secret: Option<Secret>) -> Self {
         Self::new(id.into(), secret, ClientKind::Preregistered)
     }
 
-    /// A client whose id is the URL of its metadata: https, with a path.
+    /// Creates a client whose id is the URL of its metadata: https, with a path.
     pub fn metadata_document(url: &HttpUrl) -> Result<Self, AddressError> {
         if !url.origin().starts_with("https:") {
             return Err(AddressError::PlainHttp);
@@ -65,21 +66,21 @@ impl Client {
         }
     }
 
-    /// The same client, bound to this issuer.
+    /// Binds the client to this issuer.
     #[must_use]
     pub fn of_issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
         self
     }
 
-    /// The same client, authenticating in this way.
+    /// Sets how the client authenticates.
     #[must_use]
     pub const fn with_method(mut self, method: AuthMethod) -> Self {
         self.method = Some(method);
         self
     }
 
-    /// Whether this client may be shown to this issuer.
+    /// Checks whether this client may be shown to this issuer.
     pub fn check_issuer(&self, issuer: &str) -> Result<(), OtherIssuer> {
         match &self.issuer {
             Some(own) if own != issuer && self.kind != ClientKind::MetadataDocument => {
@@ -94,10 +95,10 @@ impl Client {
         self.secret_expires_at.is_some_and(|end| end <= now)
     }
 
-    /// What to do about a server that does not know this client.
+    /// Returns what to do about a server that does not know this client.
     ///
-    /// Servers prune clients that registered themselves. One that a person registered, or published, is
-    /// reported and nothing is deleted.
+    /// Servers delete clients that registered themselves. A client that a person registered, or published, is
+    /// reported, and nothing is deleted.
     pub const fn when_dead(&self) -> DeadClient {
         match self.kind {
             ClientKind::Dynamic => DeadClient::RegisterAgainOnce,
@@ -105,7 +106,7 @@ impl Client {
         }
     }
 
-    /// How it authenticates at a server that lists these methods.
+    /// Returns how the client authenticates at a server that lists these methods.
     pub fn method_at(&self, listed: Option<&[String]>) -> AuthMethod {
         let is_listed = |method: AuthMethod| {
             listed.is_some_and(|list| list.iter().any(|it| it == method.name()))
@@ -125,13 +126,13 @@ impl Client {
             (None, _) if self.kind == ClientKind::Preregistered && listed.is_none() => {
                 AuthMethod::ClientSecretBasic
             }
-            // Servers that issue a secret and do not say for what read it from the body.
+            // Servers that issue a secret and do not say how to send it read it from the body.
             _ => AuthMethod::ClientSecretPost,
         }
     }
 }
 
-/// How we came by a client.
+/// How a client became known to an authorization server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientKind {
@@ -167,7 +168,7 @@ pub enum AuthMethod {
 }
 
 impl AuthMethod {
-    /// The name that metadata and registrations use.
+    /// Returns the name that metadata and registrations use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ClientSecretBasic => "client_secret_basic",
@@ -184,7 +185,7 @@ impl AuthMethod {
     }
 }
 
-/// The client, code or token belongs to another issuer.
+/// The error that a client, code or token belongs to another issuer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "it belongs to the issuer `{own}` and was not sent to `{found}`; log in again to use that one"

@@ -1,4 +1,4 @@
-//! Comparing secrets without telling by the time it takes how much of them is right.
+//! Compares secrets in a time that does not show how much of them is right.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! The device flow (RFC 8628): a person consents on another device while we ask now and then.
+//! The device flow (RFC 8628): a person consents on another device, while we ask at intervals.
 //!
 //! ```text
 //! Waiting ──interval──► asking ──pending, slow down, trouble──► Waiting
@@ -16,7 +16,7 @@ use crate::token_answer::TokenError;
 use crate::tokens::Tokens;
 use crate::words;
 
-/// A device flow under way.
+/// A device flow that is under way.
 #[derive(Clone, Debug)]
 pub struct DeviceFlow {
     device_code: Secret,
@@ -38,11 +38,11 @@ pub enum DeviceStep {
     Expired,
     /// An answer is awaited.
     Wait,
-    /// Nothing until then.
+    /// Do nothing until then.
     WaitUntil(Timestamp),
 }
 
-/// What became of asking.
+/// The outcome of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeviceOutcome {
     /// The flow is over without tokens.
@@ -53,7 +53,7 @@ pub enum DeviceOutcome {
     NotYet,
 }
 
-/// Why a device flow brought nothing.
+/// Why a device flow failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
@@ -69,7 +69,7 @@ pub enum DeviceError {
     /// The code ended before the person consented.
     #[error("the code ended before the person consented; log in again")]
     Expired,
-    /// Refused.
+    /// The server refused for another reason.
     #[error("the device flow was refused")]
     Refused(#[source] TokenError),
 }
@@ -81,7 +81,7 @@ impl DeviceFlow {
         let object = json::object(&answer.body).filter(|_| answer.status.is_success());
         let object = object.ok_or_else(unreadable)?;
         let text = |name| json::text(&object, name);
-        // The name of the drafts, which Google still uses.
+        // The name in the drafts, which Google still uses.
         let uri = text("verification_uri").or_else(|| text("verification_url"));
         let complete = text("verification_uri_complete").map(HttpUrl::parse);
         let interval = seconds(&object, "interval").map_or(INTERVAL, |it| it.max(SHORTEST));
@@ -97,27 +97,27 @@ impl DeviceFlow {
         })
     }
 
-    /// The code, which is shown even if the address holds it: the person compares both.
+    /// Returns the code, which is shown even if the address holds it: the person compares both.
     pub fn user_code(&self) -> &str {
         &self.user_code
     }
 
-    /// Where the person goes.
+    /// Returns where the person goes.
     pub const fn verification_uri(&self) -> &HttpUrl {
         &self.verification_uri
     }
 
-    /// Where the person goes without typing the code.
+    /// Returns where the person goes without typing the code.
     pub const fn verification_uri_complete(&self) -> Option<&HttpUrl> {
         self.verification_uri_complete.as_ref()
     }
 
-    /// When the code ends.
+    /// Returns when the code ends.
     pub const fn expires_at(&self) -> Timestamp {
         self.expires_at
     }
 
-    /// What to do next.
+    /// Returns what to do next.
     pub fn step(&mut self, now: Timestamp) -> DeviceStep {
         match self.ask_at {
             _ if self.expires_at <= now => DeviceStep::Expired,
@@ -130,7 +130,7 @@ impl DeviceFlow {
         }
     }
 
-    /// Takes the answer; `None` is one that was lost.
+    /// Handles the answer; `None` means that it was lost.
     pub fn handle(
         &mut self,
         now: Timestamp,
@@ -176,12 +176,12 @@ fn seconds(object: &Object, name: &str) -> Option<Duration> {
     Some(Duration::from_secs(seconds.min(86_400)))
 }
 
-/// What RFC 8628 says for servers that do not.
+/// The interval for servers that name none (RFC 8628).
 const INTERVAL: Duration = Duration::from_secs(5);
 const SLOWER: Duration = Duration::from_secs(5);
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
-/// Servers must say it; those that do not get a quarter of an hour.
+/// How long a code lasts for servers that do not say, though they must.
 const LIFE: Duration = Duration::from_secs(15 * 60);
 
 #[cfg(test)]

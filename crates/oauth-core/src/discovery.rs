@@ -1,4 +1,4 @@
-//! Finding the authorization server of an MCP server: which URL to ask next, and what its answer means.
+//! Finds the authorization server of an MCP server: which URL to ask next, and what its answer means.
 //!
 //! ```text
 //! challenge ─► path ─► root ──► resource found ──► issuer by issuer ─► document ─► Found
@@ -7,8 +7,8 @@
 //!                                      └─► metadata at the origin ─► default paths (2025-03-26)
 //! ```
 //!
-//! Only 200 with a JSON object that has the required members counts; anything else leads to the next
-//! candidate. A server in trouble is not taken for one that has nothing to say.
+//! Only 200 with a JSON object that has the required members counts; any other answer leads to the next
+//! candidate. A server in trouble does not count as one without documents.
 
 mod candidates;
 mod error;
@@ -29,24 +29,24 @@ use crate::words;
 pub use error::{DiscoveryError, DiscoveryFailure, Tried, Verdict};
 pub use settings::{DiscoverySettings, PkceRule, ResourceParameter};
 
-/// A discovery under way.
+/// A discovery that is under way.
 ///
-/// Perform what [`Self::step`] says and hand the result to [`Self::handle`], until there is an end.
+/// Perform what [`Self::step`] says and hand the result to [`Self::handle`], until it ends.
 #[derive(Clone, Debug)]
 pub struct Discovery {
     server: HttpUrl,
     settings: DiscoverySettings,
     tried: Vec<Tried>,
     stage: Stage,
-    /// What becomes of a server that publishes nothing.
+    /// How to treat a server that publishes nothing.
     without_documents: WithoutDocuments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WithoutDocuments {
-    /// It is taken for one of revision 2025-03-26, with its endpoints at default paths.
+    /// It counts as a server of revision 2025-03-26, with its endpoints at default paths.
     DefaultPaths,
-    /// Nothing is found.
+    /// The discovery fails.
     NotFound,
 }
 
@@ -65,14 +65,14 @@ struct ServerSearch {
     /// The issuer that is looked for.
     issuer: String,
     candidates: VecDeque<HttpUrl>,
-    /// Issuers to try after this one.
+    /// The issuers to try after this one.
     others: VecDeque<String>,
 }
 
 /// What to do next.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
-    /// There is nothing to be found.
+    /// The discovery failed.
     Failed(&'a DiscoveryError),
     /// The authorization server is known.
     Found(&'a Found),
@@ -80,12 +80,12 @@ pub enum Step<'a> {
     Get(&'a HttpUrl),
 }
 
-/// What was found.
+/// The result of a discovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Found {
-    /// What to send as `resource`, byte for byte; `None` if the server published no metadata, or the
-    /// person does not want it.
+    /// What to send as `resource`, byte for byte; `None` if the server published no metadata, or the settings
+    /// say not to send it.
     pub resource: Option<String>,
     /// The metadata of the MCP server.
     pub metadata: Option<ProtectedResource>,
@@ -94,14 +94,14 @@ pub struct Found {
 }
 
 impl Found {
-    /// The scopes that the MCP server lists.
+    /// Returns the scopes that the MCP server lists.
     pub fn scopes(&self) -> Option<&[String]> {
         self.metadata.as_ref()?.scopes_supported.as_deref()
     }
 }
 
 impl Discovery {
-    /// Begins, with what the MCP server answered to a request without a token or with a refused one.
+    /// Begins with the challenges of the MCP server to a request without a token or with a refused one.
     pub fn new(server: HttpUrl, challenges: &Challenges, settings: DiscoverySettings) -> Self {
         let mut discovery = Self {
             server,
@@ -132,7 +132,7 @@ impl Discovery {
         discovery
     }
 
-    /// What to do next.
+    /// Returns what to do next.
     pub fn step(&self) -> Step<'_> {
         match &self.stage {
             Stage::Ended(Ok(found)) => Step::Found(found),
@@ -142,7 +142,7 @@ impl Discovery {
         }
     }
 
-    /// Takes what came back from this URL. News of a URL that is not being asked changes nothing.
+    /// Handles the answer of this URL. News of a URL that is not being asked changes nothing.
     pub fn handle(&mut self, url: &HttpUrl, fetched: &Fetched) {
         if !matches!(self.step(), Step::Get(asked) if asked == url) {
             return;
@@ -177,8 +177,8 @@ impl Discovery {
         }
     }
 
-    /// Before anything else of the document is used: a resource that is not this server's is refused,
-    /// whatever other documents say.
+    /// Takes the resource's metadata. Before anything else of it is used, a resource that is not this
+    /// server's is refused, whatever other documents say.
     fn resource_found(&mut self, resource: ProtectedResource) {
         let is_configured = self.settings.resource.given() == Some(&resource.resource);
         if !is_configured && let Err(why) = check_resource(&resource.resource, &self.server) {
@@ -199,10 +199,10 @@ impl Discovery {
         if !candidates.is_empty() {
             self.stage = Stage::Resource(candidates);
         } else if self.tried.iter().any(|tried| tried.verdict.is_transient()) {
-            // Nobody knows whether there is a document; guessing could lead to the wrong issuer.
+            // Whether there is a document is unknown; a guess could lead to the wrong issuer.
             self.fail(DiscoveryFailure::Transient);
         } else {
-            // With the slash both spellings of the origin are accepted in the document.
+            // With the slash, both spellings of the origin are accepted in the document.
             let issuer = format!("{}/", self.server.origin());
             self.next_issuer(None, VecDeque::from([issuer]));
         }
@@ -252,7 +252,8 @@ impl Discovery {
         Ok(server)
     }
 
-    /// Exact, but for a slash at the end that the resource writes and the document does not.
+    /// Compares issuers exactly, except for a slash at the end that the resource writes and the document does
+    /// not.
     fn check_issuer(&self, expected: &str, found: &str) -> Result<(), Verdict> {
         let is_expected = expected == found || expected.strip_suffix('/') == Some(found);
         if is_expected || self.settings.trusted_issuer.as_deref() == Some(found) {
@@ -261,7 +262,8 @@ impl Discovery {
         Err(Verdict::OtherIssuer { expected: words::shown(expected), found: words::shown(found) })
     }
 
-    /// A document that lists methods without S256 is never used: nobody can assume what it denies.
+    /// Checks for S256. A document that lists methods without it is never used: `assume_pkce` cannot override
+    /// what a document denies.
     fn check_pkce(&self, server: &AuthorizationServer) -> Result<(), Verdict> {
         let methods = server.code_challenge_methods_supported.as_deref();
         let has_s256 = methods.is_some_and(|methods| methods.iter().any(|it| it == "S256"));
@@ -302,7 +304,7 @@ impl Discovery {
     }
 }
 
-/// The body of an answer that may be a document.
+/// Returns the body of an answer that may be a document.
 fn document(fetched: &Fetched) -> Result<&[u8], Verdict> {
     match fetched {
         Fetched::Answer(answer) if answer.status == StatusCode::OK => Ok(&answer.body),
@@ -312,5 +314,5 @@ fn document(fetched: &Fetched) -> Result<&[u8], Verdict> {
     }
 }
 
-/// A resource with more issuers than this wastes our time.
+/// The most issuers of a resource that are tried.
 const MOST_ISSUERS: usize = 4;

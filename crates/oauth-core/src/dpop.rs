@@ -1,6 +1,6 @@
-//! Proofs of possession (RFC 9449): a token that is of no use without the key.
+//! Proofs of possession (RFC 9449) for tokens that are of no use without the key.
 //!
-//! One proof is made for each request, with a number of its own. The caller has the key and signs.
+//! One proof is made for each request, with an id of its own. The caller has the key and signs.
 
 mod wanted;
 
@@ -14,7 +14,7 @@ use crate::timestamp::Timestamp;
 
 pub use wanted::{DpopRule, DpopWish};
 
-/// The public half of a key, as it stands in a proof. Each value is base64url, as in a JWK.
+/// The public half of a key, as a proof contains it. Each value is base64url, as in a JWK.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PublicKey {
@@ -27,14 +27,14 @@ pub enum PublicKey {
         /// The second coordinate.
         y: String,
     },
-    /// `Ed25519`.
+    /// An Edwards curve key, such as `Ed25519`.
     Okp {
         /// The curve.
         crv: String,
         /// The key.
         x: String,
     },
-    /// RSA.
+    /// An RSA key.
     Rsa {
         /// The exponent.
         e: String,
@@ -44,7 +44,7 @@ pub enum PublicKey {
 }
 
 impl PublicKey {
-    /// The key as a JWK, with its required members only.
+    /// Returns the key as a JWK, with its required members only.
     fn to_jwk(&self) -> Value {
         match self {
             Self::Ec { crv, x, y } => json!({"crv": crv, "kty": "EC", "x": x, "y": y}),
@@ -53,14 +53,15 @@ impl PublicKey {
         }
     }
 
-    /// The thumbprint of the key, by which an authorization server knows it (RFC 7638).
+    /// Returns the thumbprint of the key, by which an authorization server knows it (RFC 7638).
     pub fn thumbprint(&self) -> String {
-        // Members in the order of their names and without spaces, which is how objects are written.
+        // RFC 7638 wants members in the order of their names and without spaces, which is how objects are
+        // written here.
         jwt::encode(&Sha256::digest(self.to_jwk().to_string().as_bytes()))
     }
 }
 
-/// A proof for one request.
+/// The content of a proof for one request.
 #[derive(Clone, Copy, Debug)]
 pub struct DpopProof<'a> {
     /// The key.
@@ -69,7 +70,7 @@ pub struct DpopProof<'a> {
     pub algorithm: &'a str,
     /// The method of the request.
     pub method: &'a str,
-    /// Where the request goes.
+    /// The URL of the request.
     pub url: &'a HttpUrl,
     /// The access token that the request is sent with; `None` at the token endpoint.
     pub access_token: Option<&'a Secret>,
@@ -77,12 +78,12 @@ pub struct DpopProof<'a> {
     pub nonce: Option<&'a str>,
     /// The time.
     pub now: Timestamp,
-    /// Chance: each proof has a number of its own.
+    /// Random bytes, which make the id of the proof.
     pub random: [u8; 16],
 }
 
 impl DpopProof<'_> {
-    /// Makes the proof; `sign` makes the signature of what it is given.
+    /// Makes the proof; `sign` returns the signature of the bytes that it is given.
     pub fn sign<E>(&self, sign: impl FnOnce(&[u8]) -> Result<Vec<u8>, E>) -> Result<Secret, E> {
         let header = json!({"alg": self.algorithm, "typ": "dpop+jwt", "jwk": self.key.to_jwk()});
         let mut claims = json!({

@@ -1,4 +1,4 @@
-//! `application/x-www-form-urlencoded`, written and read.
+//! Writes and reads `application/x-www-form-urlencoded`.
 
 use url::form_urlencoded;
 

@@ -1,4 +1,4 @@
-//! The life of a grant: when its tokens are used, renewed, waited for, and when a person is needed.
+//! The life of a grant: when its tokens are used, renewed or waited for, and when a person is needed.
 //!
 //! ```text
 //!   Empty ──tokens──► Fresh ──time──► Due ──┐            ┌──tokens──► Fresh
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A live access token is used whatever a refresh says. A refresh token is out once at a time; it is sent
-//! again only if its answer was lost or said nothing about it, and never after it ended or was replaced.
-//! The store is asked before each refresh and before a person is: another process may have been faster.
+//! again only if its answer was lost or said nothing about it, and never after it ended or was replaced. The
+//! store is asked before each refresh and before a person is: another process may have been faster.
 
 mod backoff;
 mod decide;
@@ -27,11 +27,11 @@ use crate::tokens::Tokens;
 use backoff::Backoff;
 use refusals::Refusals;
 
-/// What is held of one authorization, and what is done about it.
+/// The tokens of one authorization, and the decisions about them.
 ///
-/// Every method returns what to do. Perform it and hand in what came of it; late and repeated news is
-/// legal and changes nothing. A question to the store or a refresh that is given up is handed in, too, by
-/// [`Grant::handle_store_failure`] or as [`RefreshOutcome::Lost`]: until then everybody waits for it.
+/// Every method returns what to do. Perform it and hand in its outcome; late and repeated news is legal and
+/// changes nothing. A question to the store or a refresh that is given up is handed in, too, by
+/// [`Grant::handle_store_failure`] or as [`RefreshOutcome::Lost`]: until then every caller waits for it.
 ///
 /// ```
 /// use ridethrough_oauth_core::grant::{Effect, Grant, RefreshOutcome, RepeatScope};
@@ -60,19 +60,19 @@ use refusals::Refusals;
 #[derive(Debug)]
 pub struct Grant {
     held: Option<Held>,
-    /// What the store held when it was last read: anything else in it is the work of another process.
+    /// The tokens in the store when it was last read: any others were stored by another process.
     seen: Option<Tokens>,
     work: Work,
     /// The number of the last question or refresh.
     last_id: u64,
-    /// How often access tokens were refused lately, whichever they were.
+    /// How often access tokens were refused lately.
     refused: Refusals,
     requested: ScopeSet,
     step_ups: StepUps,
     repeat_scope: RepeatScope,
 }
 
-/// Tokens, and what is known about them.
+/// The tokens that are held, and what is known about them.
 #[derive(Debug)]
 struct Held {
     tokens: Tokens,
@@ -83,7 +83,7 @@ struct Held {
     backoff: Backoff,
 }
 
-/// What is under way. There is at most one thing.
+/// The work that is under way, at most one piece.
 #[derive(Debug)]
 enum Work {
     AskingStore { id: u64, then: Then },
@@ -91,32 +91,32 @@ enum Work {
     Refreshing { id: u64, scope: Option<String> },
 }
 
-/// What the store is asked for.
+/// Why the store is asked.
 #[derive(Clone, Debug)]
 enum Then {
     Login(LoginReason),
     Refresh,
 }
 
-/// What to do.
+/// What the caller has to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Read the tokens from the store and hand them to [`Grant::handle_store`]. With
-    /// [`StoreUse::Refresh`] take the lock of this grant first, and keep it until something else than
-    /// [`Effect::RefreshWith`] is to be done.
+    /// Read the tokens from the store and hand them to [`Grant::handle_store`]. With [`StoreUse::Refresh`]
+    /// take the lock of this grant first, and keep it until the effect is another one than
+    /// [`Effect::RefreshWith`].
     AskStore {
-        /// Names the question in its answer.
+        /// The number of the question, for its answer.
         id: u64,
-        /// What for.
+        /// Why the store is asked.
         purpose: StoreUse,
     },
-    /// The server wants more scope than a person was asked for often enough: report its refusal.
+    /// Report the server's refusal: a person was asked for more scope often enough.
     GiveUp,
     /// A person must log in; until then there is no token.
     LoginNeeded(LoginReason),
     /// Send this refresh token, and hand the answer to [`Grant::handle_refresh`].
     RefreshWith {
-        /// Names the refresh in its answer.
+        /// The number of the refresh, for its answer.
         id: u64,
         /// The refresh token.
         refresh_token: Secret,
@@ -127,16 +127,16 @@ pub enum Effect {
     StoreAndUse(Tokens),
     /// Send requests with this access token.
     UseToken(Secret),
-    /// Wait for what is under way; its outcome is for all who wait.
+    /// Wait for the work that is under way; its outcome is for all callers that wait.
     Wait,
     /// Ask again at this time: the authorization server is in trouble.
     WaitUntil(Timestamp),
 }
 
-/// What the store is asked for.
+/// Why the store is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreUse {
-    /// Before a person is asked: no lock.
+    /// Before a person is asked: without the lock.
     Login,
     /// Before a refresh: under the lock.
     Refresh,
@@ -168,7 +168,7 @@ pub enum LoginReason {
     /// There was no login yet.
     #[error("nobody has logged in yet")]
     NoGrant,
-    /// The stored login cannot be used for a refresh; it is left as it is.
+    /// The stored login cannot be used for a refresh; it is left unchanged.
     #[error("the stored login cannot be renewed: {0}")]
     NotRenewable(String),
     /// The refresh was refused again and again; the refresh token is kept.
@@ -177,7 +177,7 @@ pub enum LoginReason {
 }
 
 impl LoginReason {
-    /// Whether this may be a fault of the server that passes: the token is there, and was refused.
+    /// Whether this may be a fault of the server that passes: there is a token, and it was refused.
     pub const fn may_pass(&self) -> bool {
         matches!(self, Self::FreshTokenRefused | Self::IssuerMoved)
     }
@@ -188,38 +188,38 @@ impl LoginReason {
 pub enum RepeatScope {
     /// It is left out.
     No,
-    /// It is repeated. The default: Entra refuses a refresh without, others allow it.
+    /// It is repeated. The default: Entra refuses a refresh without it, other servers allow it.
     #[default]
     Yes,
 }
 
-/// What a server said to a request with an access token.
+/// The refusal of a request with an access token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessRefusal {
-    /// Another 4xx: some servers say that about a token that has ended.
+    /// Another 4xx status, which some servers send for a token that has ended.
     OtherClientError,
-    /// 401, or `invalid_token`.
+    /// Status 401, or `invalid_token`.
     Token,
 }
 
-/// What became of a refresh.
+/// The outcome of a refresh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RefreshOutcome {
     /// An answer, as [`crate::token_answer::read`] reads it.
     Answered(Result<Tokens, TokenError>),
-    /// Nothing was sent, or nothing that was answered can be used, and the next refresh would end alike; in
+    /// Nothing was sent, or no answer can be used, and the next refresh would end alike; the reason is in
     /// words for people.
     Impossible(String),
-    /// No answer: the server may have replaced the refresh token, or never seen it.
+    /// There is no answer: the server may have replaced the refresh token, or never seen it.
     Lost,
 }
 
-/// How a grant stands, for people.
+/// The state of a grant, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The access token is live, and about to be renewed if there is a refresh token.
     Due,
-    /// No tokens.
+    /// There are no tokens.
     Empty,
     /// The access token is not used any more; a refresh will be tried.
     Expired,
@@ -230,7 +230,7 @@ pub enum Phase {
 }
 
 impl Grant {
-    /// A grant with the tokens of the store, and the scopes that were requested for them.
+    /// Creates a grant with the tokens of the store, and the scopes that were requested for them.
     pub fn new(tokens: Option<Tokens>, requested: ScopeSet, repeat_scope: RepeatScope) -> Self {
         Self {
             seen: tokens.clone(),
@@ -244,22 +244,22 @@ impl Grant {
         }
     }
 
-    /// What to send a request with.
+    /// Returns what to send a request with, or what to do to get it.
     pub fn want_token(&mut self, now: Timestamp) -> Effect {
         self.decide(now)
     }
 
-    /// The tokens that are held, to be stored or shown.
+    /// Returns the tokens that are held, to be stored or shown.
     pub fn tokens(&self) -> Option<&Tokens> {
         self.held.as_ref().map(|held| &held.tokens)
     }
 
-    /// Why the refresh token is not used any more, if it is not. The access token may still be live.
+    /// Returns why the refresh token is not used any more, if it is not. The access token may still be live.
     pub fn stopped(&self) -> Option<&LoginReason> {
         self.held.as_ref().and_then(|held| held.stopped.as_ref())
     }
 
-    /// How the grant stands.
+    /// Returns the state of the grant.
     pub fn phase(&self, now: Timestamp) -> Phase {
         let Some(held) = &self.held else { return Phase::Empty };
         let is_paused = !self.refused.is_pause_over(now);
@@ -276,7 +276,7 @@ impl Grant {
         }
     }
 
-    /// A person has logged in: these tokens replace all others.
+    /// Replaces all tokens by these, after a person has logged in.
     pub fn logged_in(&mut self, tokens: Tokens, requested: ScopeSet) -> Effect {
         self.held = Some(Held::new(tokens.clone()));
         self.work = Work::Idle;
@@ -285,14 +285,14 @@ impl Grant {
         Effect::StoreAndUse(tokens)
     }
 
-    /// Whether something is under way.
+    /// Whether work is under way.
     pub const fn is_busy(&self) -> bool {
         !matches!(self.work, Work::Idle)
     }
 
-    /// The server refused an operation, such as `tools/call add`, for its scope.
+    /// Handles that the server refused an operation, such as `tools/call add`, for its scope.
     ///
-    /// The tokens stay as they are: they are good for everything else.
+    /// The tokens are kept: they are good for everything else.
     pub fn insufficient_scope(
         &mut self,
         resource: &str,

@@ -1,4 +1,4 @@
-//! Reading members of a JSON object leniently: a member of the wrong type counts as absent.
+//! Reads members of a JSON object leniently: a member of the wrong type counts as absent.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::http_answer::HttpAnswer;
 
 pub(crate) type Object = Map<String, Value>;
 
-/// The object that a body holds; `None` if it is too long, no JSON, or JSON of another kind.
+/// Returns the object that a body holds; `None` if it is too long, not JSON, or another kind of JSON.
 pub(crate) fn object(body: &[u8]) -> Option<Object> {
     if body.len() > HttpAnswer::LONGEST_BODY {
         return None;
@@ -16,18 +16,18 @@ pub(crate) fn object(body: &[u8]) -> Option<Object> {
     serde_json::from_slice(body).ok()
 }
 
-/// A member that is a text and not empty.
+/// Returns a member that is a text and not empty.
 pub(crate) fn text<'a>(object: &'a Object, name: &str) -> Option<&'a str> {
     object.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-/// A member that is a list; whatever is no text in it is left out.
+/// Returns a member that is a list; elements that are not text are left out.
 pub(crate) fn texts(object: &Object, name: &str) -> Option<Vec<String>> {
     let list = object.get(name)?.as_array()?;
     Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
 }
 
-/// Whether a member is there and true.
+/// Whether a member is present and true.
 pub(crate) fn is_true(object: &Object, name: &str) -> bool {
     object.get(name).and_then(Value::as_bool).unwrap_or_default()
 }

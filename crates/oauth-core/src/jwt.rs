@@ -1,7 +1,7 @@
 //! JSON Web Tokens: read for a hint, made for a proof, never verified and never signed here.
 //!
-//! Who verifies an access token is the server that it is for. What we read of one is when it says that
-//! it ends, which is believed as far as a hint goes. A signature is made by the caller, who has the key.
+//! The server that an access token is for verifies it. We only read when the token says that it ends, and
+//! take that as a hint. The caller has the key and makes the signature.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,7 +11,7 @@ use crate::json;
 use crate::secret::Secret;
 use crate::timestamp::Timestamp;
 
-/// When a token says that it expires, if it is a JWT; nothing of it is verified.
+/// Returns when a token says that it expires, if it is a JWT; nothing of it is verified.
 pub fn expiry_hint(token: &Secret) -> Option<Timestamp> {
     let mut parts = token.expose().split('.');
     let (Some(_), Some(payload), Some(_), None) =
@@ -25,25 +25,26 @@ pub fn expiry_hint(token: &Secret) -> Option<Timestamp> {
     Some(Timestamp::from_unix_secs(seconds))
 }
 
-/// What a client proves itself with instead of a secret: `private_key_jwt` (RFC 7523, 2.2).
+/// The content of an assertion by which a client authenticates instead of a secret: `private_key_jwt` (RFC
+/// 7523, 2.2).
 #[derive(Clone, Copy, Debug)]
 pub struct ClientAssertion<'a> {
     /// The client.
     pub client_id: &'a str,
-    /// The issuer of the authorization server, which is whom it is for.
+    /// The issuer of the authorization server, which is the audience.
     pub audience: &'a str,
     /// The algorithm that the caller signs with, such as `ES256`.
     pub algorithm: &'a str,
-    /// Which key it is, if the server knows several.
+    /// The id of the key, if the server knows several.
     pub key_id: Option<&'a str>,
     /// The time.
     pub now: Timestamp,
-    /// Chance: every assertion is used once.
+    /// Random bytes, which make the id: every assertion is used once.
     pub random: [u8; 16],
 }
 
 impl ClientAssertion<'_> {
-    /// Makes the assertion; `sign` makes the signature of what it is given.
+    /// Makes the assertion; `sign` returns the signature of the bytes that it is given.
     pub fn sign<E>(&self, sign: impl FnOnce(&[u8]) -> Result<Vec<u8>, E>) -> Result<Secret, E> {
         let mut header = json!({"alg": self.algorithm, "typ": "JWT"});
         if let Some(key_id) = self.key_id {
@@ -62,7 +63,7 @@ impl ClientAssertion<'_> {
     }
 }
 
-/// A token of this header and these claims, signed by the caller.
+/// Returns a token of this header and these claims, signed by the caller.
 pub(crate) fn signed<E>(
     header: &Value,
     claims: &Value,
@@ -77,12 +78,12 @@ pub(crate) fn signed<E>(
     Ok(Secret::new(format!("{input}.{}", encode(&signature))))
 }
 
-/// base64url without padding (RFC 7515, 2).
+/// Encodes bytes as base64url without padding (RFC 7515, 2).
 pub(crate) fn encode(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Some servers pad, which the format does not allow.
+/// Decodes base64url. Some servers pad, which the format does not allow.
 fn decode(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok()
 }
@@ -97,7 +98,7 @@ fn whole_seconds(seconds: f64) -> Option<u64> {
     is_sane.then_some(seconds as u64)
 }
 
-/// Long enough for clocks that differ, short enough for what is used once.
+/// The lifetime of an assertion: long enough for clocks that differ, short enough for one use.
 const ASSERTION_SECONDS: u64 = 60;
 
 #[cfg(test)]

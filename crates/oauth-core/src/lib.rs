@@ -1,8 +1,7 @@
 //! Authorization of MCP clients: every decision, and nothing performed.
 //!
-//! There is no I/O in this crate, no clock, no randomness and no runtime. Time comes in as a
-//! [`Timestamp`], chance as random bytes; what must be fetched goes out as a value, and what came back
-//! is handed in.
+//! There is no I/O in this crate, no clock, no randomness and no runtime. Time comes in as a [`Timestamp`]
+//! and randomness as bytes. Requests go out as values, and their answers are handed in.
 //!
 //! # The way to a token
 //!

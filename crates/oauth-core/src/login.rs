@@ -5,9 +5,9 @@
 //!                      └────────anything else─────────────► ignored, keep listening
 //! ```
 //!
-//! A pending login is bound to its state, issuer, verifier and redirect URI. The state is looked at
-//! before anything else of a callback, so that a stranger's request neither ends the login nor says a
-//! word to the person; then the issuer (RFC 9207), then the error, then the code.
+//! A pending login is bound to its state, issuer, verifier and redirect URI. The state of a callback is
+//! checked before anything else, so that a stranger's request can neither end the login nor show a word to
+//! the person; then the issuer (RFC 9207), then the error, then the code.
 
 mod callback;
 mod start;
@@ -32,8 +32,8 @@ pub use start::{LoginRandom, LoginRequest, LoginStartError};
 
 /// A login that waits for its callback.
 ///
-/// It may be stored, so that another process takes over the port and the login with it: serialised, its
-/// state and verifier are in the clear.
+/// It may be stored, so that another process takes over the port and the login with it. Its serialised form
+/// has state and verifier in the clear.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct PendingLogin {
     #[serde(with = "secret::stored")]
@@ -53,29 +53,29 @@ pub struct PendingLogin {
 }
 
 impl PendingLogin {
-    /// The URL to open in a browser, or to show.
+    /// Returns the URL to open in a browser, or to show.
     ///
     /// It has been checked; it must still not be given to a shell.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The scopes that are requested: a later demand for more is added to them.
+    /// Returns the scopes that are requested: a later demand for more is added to them.
     pub const fn scopes(&self) -> &ScopeSet {
         &self.scopes
     }
 
-    /// The issuer that the person logs in at.
+    /// Returns the issuer that the person logs in at.
     pub fn issuer(&self) -> &str {
         &self.issuer
     }
 
-    /// Where the callback goes.
+    /// Returns where the callback goes.
     pub fn redirect_uri(&self) -> &str {
         &self.redirect_uri
     }
 
-    /// Takes a callback. Whatever has not our state is ignored, and so is everything after the end.
+    /// Handles a callback. A callback without our state is ignored, and so is every callback after the end.
     pub fn handle(&mut self, callback: &Callback) -> CallbackOutcome {
         if self.is_over {
             return CallbackOutcome::Ignored(Ignored::Over);
@@ -111,7 +111,8 @@ impl PendingLogin {
         })
     }
 
-    /// The table of RFC 9207: exact if it is there, required if the server says that it sends it.
+    /// Checks the issuer by the table of RFC 9207: exact if it is there, required if the server says that it
+    /// sends it.
     fn check_issuer(&self, callback: &Callback) -> Result<(), LoginError> {
         match callback.only("iss") {
             Some(issuer) if issuer == self.issuer => Ok(()),
@@ -129,14 +130,14 @@ impl fmt::Debug for PendingLogin {
     }
 }
 
-/// What a callback means.
+/// The meaning of a callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallbackOutcome {
     /// The person has consented: exchange the code.
     Code(AuthorizationCode),
     /// The login has ended without a code.
     Failed(LoginError),
-    /// It is not for this login: answer 400 and keep listening.
+    /// The callback is not for this login: answer 400 and keep listening.
     Ignored(Ignored),
 }
 
@@ -155,10 +156,10 @@ pub enum Ignored {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoginError {
-    /// Neither a code nor an error.
+    /// The callback has neither a code nor an error.
     #[error("the authorization server sent the browser back without a code; log in again")]
     NoCode,
-    /// The server says that it names itself, and did not.
+    /// The server says that it names itself in callbacks, and did not.
     #[error(
         "the browser came back without the issuer `{expected}`, which this authorization server always \
          names; the answer was not used, log in again"
@@ -167,7 +168,7 @@ pub enum LoginError {
         /// The issuer that the person logged in at.
         expected: String,
     },
-    /// The callback is another server's. Its words are not shown: they may be an attacker's.
+    /// The callback is of another server. Its words are not shown: they may be an attacker's.
     #[error(
         "the browser came back from another issuer than `{expected}`; the answer was not used, log in \
          again"
@@ -186,7 +187,7 @@ pub enum LoginError {
     },
 }
 
-/// A code, with everything that it is exchanged with.
+/// A code, with everything that its exchange needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorizationCode {
     pub(crate) code: Secret,
@@ -198,26 +199,26 @@ pub struct AuthorizationCode {
 }
 
 impl AuthorizationCode {
-    /// The scopes that were requested.
+    /// Returns the scopes that were requested.
     pub const fn scopes(&self) -> &ScopeSet {
         &self.scopes
     }
 }
 
-/// What the authorization URL says about the client before a person sees it.
+/// What the authorization URL shows about the client, before a person sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preflight {
     /// The server does not know the client.
     ClientDead,
-    /// Nothing speaks against opening it.
+    /// There is no reason not to open it.
     Open,
 }
 
 impl Preflight {
-    /// Reads the answer to a GET of the authorization URL that followed no redirect.
+    /// Reads the answer to a GET of the authorization URL, without following redirects.
     ///
-    /// Servers that have dropped a client show people an error page for ever. A 403 or 405 says nothing:
-    /// some let only browsers in.
+    /// Servers that have deleted a client show people an error page for ever. A 403 or 405 says nothing: some
+    /// servers admit only browsers.
     pub fn read(answer: &HttpAnswer) -> Self {
         let dead = [
             StatusCode::BAD_REQUEST,
@@ -229,7 +230,7 @@ impl Preflight {
     }
 }
 
-/// Which redirect URI a callback listener has.
+/// Returns the path of a redirect URI.
 pub(crate) fn redirect_path(redirect_uri: &str) -> Option<String> {
     HttpUrl::parse(redirect_uri).ok().map(|url| url.path().to_owned())
 }

@@ -1,7 +1,7 @@
-//! The files of `mcp-remote`, read and written: what they hold, and what they are called.
+//! The files of `mcp-remote`: their names, and how they are read and written.
 //!
-//! A person who comes from there should not have to log in again. Both programs may run side by side, so
-//! that a refresh token of theirs is used only under their lease and written back in their form; their
+//! A person who used `mcp-remote` before should not have to log in again. Both programs may run side by side,
+//! so a refresh token of `mcp-remote` is used only under its lease and written back in its form; its
 //! registration of a client is read and never written.
 
 mod files;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 pub use files::{Holder, Lease, client_info, read_tokens, tokens_issuer, write_tokens};
 
-/// What the name of its files depends on: its arguments.
+/// The arguments of `mcp-remote` on which the names of its files depend.
 #[derive(Clone, Debug, Default)]
 pub struct RemoteArguments {
     /// The URL as it was typed.
@@ -31,7 +31,7 @@ pub struct RemoteArguments {
 }
 
 impl RemoteArguments {
-    /// The digest that its files begin with.
+    /// Returns the digest that its files begin with.
     pub fn hash(&self) -> String {
         let json = |map: &BTreeMap<String, String>| {
             // A map of texts can always be written.
@@ -49,17 +49,17 @@ impl RemoteArguments {
         md5::hex(parts.join("|").as_bytes())
     }
 
-    /// The file with the tokens.
+    /// Returns the file with the tokens.
     pub fn tokens_file(&self) -> String {
         format!("{}_tokens.json", self.hash())
     }
 
-    /// The file with the client, which is never written.
+    /// Returns the file with the client, which is never written.
     pub fn client_file(&self) -> String {
         format!("{}_client_info.json", self.hash())
     }
 
-    /// The file whose holder may refresh.
+    /// Returns the file whose holder may refresh.
     pub fn lease_file(&self) -> String {
         format!("{}_refresh_in_progress.json", self.hash())
     }

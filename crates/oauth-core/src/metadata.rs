@@ -1,8 +1,8 @@
-//! The two documents of discovery as they are read: the protected resource (RFC 9728) and the
-//! authorization server (RFC 8414, OpenID Connect Discovery).
+//! The two documents of discovery: the protected resource (RFC 9728) and the authorization server (RFC 8414,
+//! OpenID Connect Discovery).
 //!
-//! Only what we use is kept. A member of the wrong type counts as absent, because servers are careless
-//! with members that few read; a required member that is absent makes it no such document.
+//! Only the members that we use are kept. A member of the wrong type counts as absent, because servers are
+//! careless with members that few clients read; without a required member the text is not such a document.
 
 mod authorization_server;
 mod pins;
@@ -20,7 +20,7 @@ use crate::address::AddressError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
-    /// A URL that must not be used.
+    /// A URL in it must not be used.
     #[error("its `{member}` cannot be used: {why}")]
     Address {
         /// The member.
@@ -31,7 +31,7 @@ pub enum DocumentError {
     /// A required member is absent, empty or of the wrong type.
     #[error("it has no `{0}`")]
     Missing(&'static str),
-    /// No JSON object: a page of a web application, most of the time.
+    /// The body is not a JSON object: most often it is a page of a web application.
     #[error("it is no JSON object")]
     NotAnObject,
 }

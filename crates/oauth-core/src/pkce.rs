@@ -5,24 +5,24 @@ use sha2::{Digest, Sha256};
 use crate::jwt;
 use crate::secret::Secret;
 
-/// A verifier, which stays here until the code is exchanged, and its challenge, which goes ahead.
+/// A verifier, which is kept until the code is exchanged, and its challenge, which is sent first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pkce {
     verifier: Secret,
 }
 
 impl Pkce {
-    /// Makes a verifier from random bytes; they must be from a source that nobody can guess.
+    /// Makes a verifier from random bytes, which must come from a source that cannot be guessed.
     pub fn from_random(random: [u8; 32]) -> Self {
         Self { verifier: Secret::new(jwt::encode(&random)) }
     }
 
-    /// The verifier, for the token request.
+    /// Returns the verifier, for the token request.
     pub const fn verifier(&self) -> &Secret {
         &self.verifier
     }
 
-    /// The challenge, for the authorization URL.
+    /// Returns the challenge, for the authorization URL.
     pub fn challenge(&self) -> String {
         jwt::encode(&Sha256::digest(self.verifier.expose().as_bytes()))
     }

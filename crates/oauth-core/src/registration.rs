@@ -1,8 +1,8 @@
-//! Becoming a client: which way, what to send, and what the answer means.
+//! Becomes a client of an authorization server: which way, what to send, and what the answer means.
 //!
-//! A client that a person registered comes first, then one whose id is a URL, then one that registers
-//! itself (RFC 7591); else the person is asked. What is registered is the least that servers accept:
-//! some refuse a member or a scope that they do not know.
+//! A client that a person registered comes first, then one whose id is a URL, then one that registers itself
+//! (RFC 7591); else the person is asked. A registration contains the least that servers accept: some refuse a
+//! member or a scope that they do not know.
 
 mod answer;
 #[cfg(test)]
@@ -18,7 +18,7 @@ use crate::timestamp::Timestamp;
 
 pub use answer::{RegistrationError, RegistrationOutcome};
 
-/// What may become our client.
+/// The clients that may be used at an authorization server.
 #[derive(Clone, Debug, Default)]
 pub struct ClientSources {
     /// The client that a person registered.
@@ -29,12 +29,12 @@ pub struct ClientSources {
     pub recorded: Option<Client>,
 }
 
-/// What we say about ourselves.
+/// Our description in a registration.
 #[derive(Clone, Debug)]
 pub struct ClientDescription {
     /// Our name, which people read when they consent.
     pub name: String,
-    /// Where we listen: both spellings of the loopback address, with one port.
+    /// The redirect URIs: both spellings of the loopback address, with one port.
     pub redirect_uris: Vec<HttpUrl>,
     /// The scopes that will be requested.
     pub scopes: ScopeSet,
@@ -47,14 +47,14 @@ pub struct ClientDescription {
 pub enum LoginWay {
     /// By a browser that comes back.
     Browser,
-    /// On another device. A redirect URI is registered all the same: servers want one.
+    /// On another device. A redirect URI is still registered: servers want one.
     Device,
 }
 
-/// Which client to use.
+/// The client to use.
 #[derive(Clone, Debug)]
 pub enum ClientChoice {
-    /// None can be had without a person: ask for a client id.
+    /// No client is possible without a person: ask for a client id.
     AskPerson,
     /// Register first.
     Register(Registration),
@@ -65,8 +65,8 @@ pub enum ClientChoice {
 impl ClientChoice {
     /// Chooses a client for this authorization server.
     ///
-    /// An error if the person's client belongs to another issuer: using another one in its place would
-    /// hide that the server has moved.
+    /// Fails if the person's client belongs to another issuer: using another one in its place would hide that
+    /// the server has moved.
     pub fn choose(
         sources: ClientSources,
         description: ClientDescription,
@@ -95,7 +95,8 @@ impl ClientChoice {
 }
 
 impl ClientDescription {
-    /// Servers compare redirect URIs byte for byte, many of them the port, too.
+    /// Whether the client was registered with these redirect URIs. Servers compare them byte for byte, many
+    /// of them the port, too.
     fn is_registered_with(&self, client: &Client) -> bool {
         let registered = &client.redirect_uris;
         registered.is_empty()
@@ -103,7 +104,8 @@ impl ClientDescription {
     }
 }
 
-/// A registration under way: send [`Self::body`] to [`Self::url`], hand the answer to [`Self::handle`].
+/// A registration that is under way: send [`Self::body`] to [`Self::url`], hand the answer to
+/// [`Self::handle`].
 #[derive(Clone, Debug)]
 pub struct Registration {
     url: HttpUrl,
@@ -113,7 +115,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Begins; `None` if the server lets nobody register.
+    /// Begins a registration; `None` if the server has no endpoint for it.
     pub fn new(description: ClientDescription, server: &AuthorizationServer) -> Option<Self> {
         Some(Self {
             url: server.registration_endpoint.clone()?,
@@ -123,12 +125,12 @@ impl Registration {
         })
     }
 
-    /// Where to POST; without following redirects.
+    /// Returns where to POST, without following redirects.
     pub const fn url(&self) -> &HttpUrl {
         &self.url
     }
 
-    /// The body, `application/json`; it holds no secret.
+    /// Returns the body, `application/json`; it holds no secret.
     pub fn body(&self) -> String {
         let uris: Vec<&str> = self.description.redirect_uris.iter().map(HttpUrl::as_str).collect();
         let mut body: Value = json!({
@@ -145,7 +147,8 @@ impl Registration {
         body.to_string()
     }
 
-    /// No more than is needed: some servers refuse a grant that they do not know.
+    /// Returns the grants to register, no more than are needed: some servers refuse a grant that they do not
+    /// know.
     const fn grant_types(&self) -> &'static [&'static str] {
         match self.description.login {
             LoginWay::Browser => &["authorization_code", "refresh_token"],
@@ -154,7 +157,8 @@ impl Registration {
     }
 }
 
-/// A program on a person's machine keeps no secret, so that it asks for none where that is allowed.
+/// Returns the authentication to ask for. A program on a person's machine keeps no secret, so it asks for
+/// none where that is allowed.
 fn requested_method(listed: Option<&[String]>) -> AuthMethod {
     let is_listed = |method: &AuthMethod| {
         listed.is_none_or(|list| list.iter().any(|name| name == method.name()))

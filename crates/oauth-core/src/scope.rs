@@ -1,8 +1,8 @@
-//! Which scope is asked for, and when more of it.
+//! Chooses the scopes to ask for, and decides when to ask for more.
 //!
-//! The person's choice comes first, then the challenge, then what the resource lists; if none of them
-//! says anything, no scope is sent. `offline_access` is asked for only where the authorization server
-//! lists it, because others refuse the whole login for it.
+//! The person's choice comes first, then the challenge, then what the resource lists; if none of them names a
+//! scope, none is sent. `offline_access` is asked for only where the authorization server lists it, because
+//! others refuse the whole login for it.
 
 mod step_up;
 #[cfg(test)]
@@ -25,32 +25,32 @@ impl ScopeSet {
         text.split_ascii_whitespace().collect()
     }
 
-    /// The scopes as they are sent; `None` if there are none, because an empty `scope` is an error.
+    /// Returns the scopes as they are sent; `None` if there are none, because an empty `scope` is an error.
     pub fn to_text(&self) -> Option<String> {
         (!self.0.is_empty()).then(|| self.0.join(" "))
     }
 
-    /// Whether there are none.
+    /// Whether there are no scopes.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether this scope is among them.
+    /// Whether the set contains this scope.
     pub fn contains(&self, scope: &str) -> bool {
         self.0.iter().any(|known| known == scope)
     }
 
-    /// Whether all of these are among them.
+    /// Whether the set contains all of these scopes.
     pub fn contains_all(&self, other: &Self) -> bool {
         other.iter().all(|scope| self.contains(scope))
     }
 
-    /// The scopes, one by one.
+    /// Returns the scopes, one by one.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 
-    /// Both together, each scope once.
+    /// Returns both sets together, each scope once.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         self.iter().chain(other.iter()).collect()
@@ -73,10 +73,10 @@ impl<'a> FromIterator<&'a str> for ScopeSet {
     }
 }
 
-/// Where a scope may come from.
+/// The sources of a scope.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScopeSources<'a> {
-    /// What the person configured. It is sent as it is.
+    /// The scopes that the person configured. They are sent unchanged.
     pub configured: Option<&'a ScopeSet>,
     /// `scope` of the challenge.
     pub challenge: Option<&'a str>,
@@ -84,17 +84,17 @@ pub struct ScopeSources<'a> {
     pub resource: Option<&'a [String]>,
 }
 
-/// What an authorization asks for: scopes, and the parameters that a refresh token depends on.
+/// The scopes of an authorization request, and the parameters that a refresh token depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScopeRequest {
-    /// The scopes, the same at registration and authorization.
+    /// The scopes, for both registration and authorization.
     pub scopes: ScopeSet,
     /// Further parameters of the authorization URL.
     pub parameters: Vec<(&'static str, &'static str)>,
 }
 
 impl ScopeRequest {
-    /// Chooses what to ask this authorization server for.
+    /// Chooses the scopes for this authorization server.
     pub fn choose(sources: ScopeSources<'_>, server: &AuthorizationServer) -> Self {
         let scopes = match sources.configured {
             Some(configured) => configured.clone(),
@@ -110,7 +110,7 @@ impl ScopeRequest {
         if is_google {
             parameters.push(("access_type", "offline"));
         }
-        // OpenID Connect drops `offline_access` silently without it (Core, 11), Google the refresh token.
+        // Without it OpenID Connect drops `offline_access` silently (Core, 11), and Google the refresh token.
         if is_google || scopes.contains(OFFLINE_ACCESS) {
             parameters.push(("prompt", "consent"));
         }
@@ -126,7 +126,8 @@ fn discovered(sources: ScopeSources<'_>) -> ScopeSet {
     sources.resource.unwrap_or_default().iter().map(String::as_str).collect()
 }
 
-/// With no other scope the server uses its default ones, which `offline_access` alone would replace.
+/// Adds `offline_access`, unless there is no other scope: the server then uses its default scopes, which
+/// `offline_access` alone would replace.
 fn with_offline_access(scopes: ScopeSet, server: &AuthorizationServer) -> ScopeSet {
     let listed = server.scopes_supported.as_deref().unwrap_or_default();
     if !listed.iter().any(|scope| scope == OFFLINE_ACCESS) {
@@ -139,5 +140,5 @@ fn with_offline_access(scopes: ScopeSet, server: &AuthorizationServer) -> ScopeS
 }
 
 const OFFLINE_ACCESS: &str = "offline_access";
-/// Google gives a refresh token for these parameters, not for a scope.
+/// Google's issuers, which give a refresh token for parameters of the URL, not for a scope.
 const GOOGLE: [&str; 2] = ["https://accounts.google.com", "https://accounts.google.com/"];

@@ -1,8 +1,8 @@
-//! A text that never prints itself: a token, a client secret, a verifier.
+//! A text that is never printed: a token, a client secret, a verifier.
 //!
-//! It has no `Display` and no `Serialize`; `Debug` hides it, and it is wiped from memory when it is
-//! dropped. What goes to a log is its fingerprint. A field that is meant to be stored says so by
-//! `#[serde(with = "secret::stored")]`.
+//! It has no `Display` and no `Serialize`; `Debug` hides it, and it is wiped from memory when it is dropped.
+//! Logs get its fingerprint. A field that is meant to be stored says so by `#[serde(with =
+//! "secret::stored")]`.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::constant_time;
 
-/// A text that never prints itself.
+/// A text that is never printed.
 ///
 /// ```
 /// use ridethrough_oauth_core::Secret;
@@ -25,17 +25,17 @@ use crate::constant_time;
 pub struct Secret(SecretString);
 
 impl Secret {
-    /// Takes a text and keeps it out of sight.
+    /// Wraps a text as a secret.
     pub fn new(text: impl Into<String>) -> Self {
         Self(SecretString::from(text.into()))
     }
 
-    /// The text itself, to be sent or stored and never to be shown.
+    /// Returns the text itself, to be sent or stored and never to be shown.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
-    /// Eight hexadecimal digits of the text's SHA-256: enough to see in a log whether two are equal.
+    /// Returns eight hexadecimal digits of the text's SHA-256: enough to see in a log whether two are equal.
     pub fn fingerprint(&self) -> String {
         let digest = Sha256::digest(self.expose().as_bytes());
         digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
@@ -74,7 +74,7 @@ pub mod stored {
         to.serialize_str(secret.expose())
     }
 
-    /// Reads a text and keeps it out of sight.
+    /// Reads a text and wraps it as a secret.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Secret, D::Error> {
         String::deserialize(from).map(Secret::new)
     }
@@ -94,7 +94,7 @@ pub mod stored_option {
         }
     }
 
-    /// Reads a text, if there is one, and keeps it out of sight.
+    /// Reads a text, if there is one, and wraps it as a secret.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Secret>, D::Error> {
         Ok(Option::<String>::deserialize(from)?.map(Secret::new))
     }

@@ -1,8 +1,8 @@
-//! What is stored of a grant, and under which name.
+//! The stored form of a grant, and its name.
 //!
-//! A grant belongs to a resource, an issuer, a client and a profile, so that tokens of one server are
-//! never found for another. Records carry a version of the layout only: an update of the program must
-//! not log people out. Members that a newer program wrote are kept.
+//! A grant belongs to a resource, an issuer, a client and a profile, so that tokens of one server are never
+//! found for another. Records carry a version of the layout only: an update of the program must not log
+//! people out. Members that a newer program wrote are kept.
 
 mod end;
 mod record;
@@ -19,7 +19,7 @@ pub use end::StoredEnd;
 pub use record::{GrantRecord, RecordError};
 pub use status::GrantStatus;
 
-/// What a grant belongs to.
+/// The resource, issuer, client and profile that a grant belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GrantKey {
     /// The MCP server: `resource` as it is sent, or its URL without query.
@@ -28,46 +28,47 @@ pub struct GrantKey {
     pub issuer: String,
     /// The client.
     pub client_id: String,
-    /// The person's name for one of several accounts; empty is the usual one.
+    /// The person's name for one of several accounts; empty for the usual one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub profile: String,
 }
 
 impl GrantKey {
-    /// The name of the grant's file: the host for people, and a digest of everything.
+    /// Returns the name of the grant's file: the host for people, and a digest of everything.
     ///
-    /// It holds no secret, is the same on every platform, and is safe on file systems that ignore case.
+    /// It holds no secret, does not depend on the platform, and is safe on file systems that ignore case.
     pub fn file_name(&self) -> String {
         let parts = [&*self.resource, &self.issuer, &self.client_id, &self.profile];
         format!("{}-{}.json", plain_host(&self.resource), digest(&parts))
     }
 }
 
-/// What a record is looked for by, before anything is known of the issuer: one of a person's accounts
-/// at one MCP server.
+/// One of a person's accounts at one MCP server. A record is looked up by it, before anything is known of the
+/// issuer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccountKey {
     /// The URL of the MCP server, without its query.
     pub server_url: String,
-    /// The person's name for one of several accounts; empty is the usual one.
+    /// The person's name for one of several accounts; empty for the usual one.
     pub profile: String,
 }
 
 impl AccountKey {
-    /// The account of this name at this server.
+    /// Returns the account of this name at this server.
     pub fn new(server: &HttpUrl, profile: impl Into<String>) -> Self {
         Self { server_url: server.without_query().to_owned(), profile: profile.into() }
     }
 
-    /// The name of the account's file without an ending: the host for people, and a digest of everything.
+    /// Returns the name of the account's file without an extension: the host for people, and a digest of
+    /// everything.
     ///
-    /// It holds no secret, is the same on every platform, and is safe on file systems that ignore case.
+    /// It holds no secret, does not depend on the platform, and is safe on file systems that ignore case.
     pub fn file_stem(&self) -> String {
         let digest = digest(&[&self.server_url, &self.profile]);
         format!("{}-{digest}", plain_host(&self.server_url))
     }
 
-    /// Whether this record is the account's.
+    /// Whether this record belongs to the account.
     pub fn owns(&self, record: &GrantRecord) -> bool {
         record.server_url == self.server_url && record.key.profile == self.profile
     }

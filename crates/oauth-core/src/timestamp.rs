@@ -1,7 +1,7 @@
-//! Wall-clock time as this crate knows it: passed in, since 1970, and never read.
+//! Wall-clock time, counted from 1970: passed in, and never read.
 //!
-//! Expiries outlive the process that was told them, so that they are absolute. Arithmetic saturates:
-//! a server may send any number that it likes.
+//! Expiries outlive the process that learnt them, so they are absolute. Arithmetic saturates: a server may
+//! send any number.
 
 use std::ops::Add;
 use std::time::Duration;
@@ -16,32 +16,32 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// The moment this many milliseconds after 1970.
+    /// Returns the moment this many milliseconds after 1970.
     pub const fn from_unix_millis(millis: u64) -> Self {
         Self(millis)
     }
 
-    /// The moment this many seconds after 1970.
+    /// Returns the moment this many seconds after 1970.
     pub const fn from_unix_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1000))
     }
 
-    /// The milliseconds since 1970.
+    /// Returns the milliseconds since 1970.
     pub const fn unix_millis(self) -> u64 {
         self.0
     }
 
-    /// The whole seconds since 1970.
+    /// Returns the whole seconds since 1970.
     pub const fn unix_secs(self) -> u64 {
         self.0 / 1000
     }
 
-    /// The time from `earlier` until this moment; zero if `earlier` is not earlier.
+    /// Returns the time from `earlier` until this moment; zero if `earlier` is not earlier.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// The moment that lies this much earlier; not before 1970.
+    /// Returns the moment that is this much earlier; not before 1970.
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(millis(duration)))
     }

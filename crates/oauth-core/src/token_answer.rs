@@ -1,7 +1,7 @@
-//! What an answer of a token endpoint means, in all dialects that servers speak.
+//! Reads an answer of a token endpoint, in all dialects that servers speak.
 //!
-//! JSON or a form; an error under any status, 200 too; members of other names. What an answer does not
-//! prove is not believed: a page, a 5xx or an unknown word never ends a grant.
+//! JSON or a form; an error under any status, 200 too; members of other names. Only proof ends a grant: a web
+//! page, a 5xx or an unknown word never does.
 
 mod expiry;
 mod fields;
@@ -24,7 +24,7 @@ use crate::tokens::{TokenType, Tokens};
 ///
 /// `received_at` is when the request was sent, because a token may end before a slow answer is here.
 ///
-/// An answer to a refresh may leave out what stays as it is: [`Tokens::renewing`] adds it.
+/// An answer to a refresh may leave out what is unchanged: [`Tokens::renewing`] adds it.
 pub fn read(
     answer: &HttpAnswer,
     asked: Asked,
@@ -52,7 +52,7 @@ pub fn read(
 
 /// Reads the answer to the exchange of an identity token for an ID-JAG.
 ///
-/// A token of another kind is not sent on: who gets an assertion could use an access token as his own.
+/// A token of another kind is not sent on: the receiver of an assertion could use an access token as its own.
 pub fn read_id_jag(answer: &HttpAnswer, received_at: Timestamp) -> Result<Secret, TokenError> {
     let tokens = read(answer, Asked::TokenExchange, received_at)?;
     let object = fields::read(answer).unwrap_or_default();
@@ -66,7 +66,7 @@ pub fn read_id_jag(answer: &HttpAnswer, received_at: Timestamp) -> Result<Secret
     Ok(tokens.access)
 }
 
-/// Reads the answer to a revocation. 200 is done, whatever stands in it (RFC 7009, 2.2).
+/// Reads the answer to a revocation. 200 means done, whatever its body (RFC 7009, 2.2).
 pub fn read_revocation(answer: &HttpAnswer) -> Result<(), TokenError> {
     if answer.is_transient() {
         return Err(refusal::transient(answer, "the revocation endpoint is in trouble"));
@@ -79,7 +79,7 @@ pub fn read_revocation(answer: &HttpAnswer) -> Result<(), TokenError> {
     Err(refusal.unwrap_or_else(|| refusal::unnamed(answer, &object)))
 }
 
-/// Slack puts a person's tokens into a member of their own.
+/// Returns the tokens of an answer. Slack puts a person's tokens into a member of their own.
 fn granted(object: &Object, received_at: Timestamp) -> Option<Tokens> {
     let person = object.get("authed_user").and_then(serde_json::Value::as_object);
     let object = match json::text(object, "access_token") {
@@ -99,7 +99,7 @@ fn granted(object: &Object, received_at: Timestamp) -> Option<Tokens> {
     })
 }
 
-/// Absent, or one of the words that servers invent, is a bearer token.
+/// Returns the type of a token. An absent or unknown type means a bearer token.
 fn token_type(object: &Object) -> TokenType {
     let is_dpop =
         json::text(object, "token_type").is_some_and(|name| name.eq_ignore_ascii_case("dpop"));
@@ -123,7 +123,7 @@ pub enum TokenError {
         /// The server's words.
         words: String,
     },
-    /// The code or refresh token has ended. Nothing brings it back but a login.
+    /// The code or refresh token has ended. Only a login helps.
     #[error("the grant has ended: {words}")]
     GrantDead {
         /// The server's words.
@@ -141,7 +141,7 @@ pub enum TokenError {
         /// The server's words.
         words: String,
     },
-    /// Refused for another reason. The grant stays as it is.
+    /// The request was refused for another reason. The grant is unchanged.
     #[error("the token request was refused with {status}: {words}")]
     Refused {
         /// The status.
@@ -151,10 +151,10 @@ pub enum TokenError {
         /// The server's words.
         words: String,
     },
-    /// Ask less often.
+    /// The server asks for longer intervals.
     #[error("the authorization server wants to be asked less often")]
     SlowDown,
-    /// The server is in trouble, or something stands in front of it. The grant stays as it is.
+    /// The server, or a proxy before it, is in trouble. The grant is unchanged.
     #[error("{words}; try again later")]
     Transient {
         /// When to try again, if the server says so.
@@ -167,5 +167,5 @@ pub enum TokenError {
     UseDpopNonce(String),
 }
 
-/// No header carries more.
+/// The most bytes of a token: no header carries more.
 const LONGEST: usize = 64 * 1024;

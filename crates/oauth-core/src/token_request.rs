@@ -1,8 +1,8 @@
-//! Requests to the token endpoint and its neighbours: what is sent, and to whom.
+//! Requests to the token endpoint and related endpoints: what is sent, and to whom.
 //!
-//! A request is a POST of a form, without following redirects. It holds secrets, so that `Debug` shows
-//! where it goes and what it is about, and nothing else. A client, a code or an assertion goes to the
-//! issuer that it belongs to, or no request is made.
+//! A request is a POST of a form, without following redirects. It holds secrets, so `Debug` shows only its
+//! URL and its purpose. A client, a code or an assertion goes to the issuer that it belongs to, or no request
+//! is made.
 
 mod requests;
 #[cfg(test)]
@@ -22,7 +22,7 @@ use crate::secret::Secret;
 pub(crate) use requests::ID_JAG;
 pub use requests::{ClientAuthentication, IdJagExchange, TokenRequests};
 
-/// What a request is about.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Tokens for a code.
@@ -35,9 +35,9 @@ pub enum Asked {
     DeviceCode,
     /// Tokens for an assertion.
     JwtBearer,
-    /// New tokens for old.
+    /// New tokens for a refresh token.
     RefreshToken,
-    /// The end of a token.
+    /// The revocation of a token.
     Revocation,
     /// One kind of token for another.
     TokenExchange,
@@ -56,20 +56,21 @@ pub struct TokenRequest {
 }
 
 impl TokenRequest {
-    /// Where to POST; without following redirects.
+    /// Returns where to POST, without following redirects.
     pub const fn url(&self) -> &HttpUrl {
         &self.url
     }
 
-    /// What it is about, which decides how its answer is read.
+    /// Returns the purpose of the request, which decides how its answer is read.
     pub const fn asked(&self) -> Asked {
         self.asked
     }
 
-    /// The headers. `Authorization` and `DPoP` are marked so that lower layers do not print them.
+    /// Returns the headers. `Authorization` and `DPoP` are marked as sensitive, so that lower layers do not
+    /// print them.
     pub fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        // Without it some servers answer in a form (GitHub).
+        // Without it some servers answer with a form (GitHub).
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         let form = HeaderValue::from_static("application/x-www-form-urlencoded");
         headers.insert(CONTENT_TYPE, form);
@@ -77,7 +78,7 @@ impl TokenRequest {
             [(AUTHORIZATION, &self.authorization), (HeaderName::from_static("dpop"), &self.dpop)];
         for (name, secret) in secrets {
             let Some(secret) = secret else { continue };
-            // Both are base64 with a few signs, which a header can carry.
+            // Both are base64 with a few other characters, which a header can carry.
             if let Ok(mut value) = HeaderValue::from_str(secret.expose()) {
                 value.set_sensitive(true);
                 headers.insert(name, value);
@@ -86,16 +87,17 @@ impl TokenRequest {
         headers
     }
 
-    /// The body, `application/x-www-form-urlencoded`.
+    /// Returns the body, `application/x-www-form-urlencoded`.
     pub fn body(&self) -> Secret {
         Secret::new(form::write(self.form.iter().map(|(name, value)| (*name, value.expose()))))
     }
 
-    /// The same request with the client's id in its form, too, if the server says that it is missing there.
+    /// Returns this request with the client's id in its form, too, if the server says that it is missing
+    /// there.
     ///
-    /// Beside an `Authorization` header the id is left out of the form: Okta and Notion take it for a second way
-    /// to authenticate. The Python SDK refuses every request without it before it looks at anything else
-    /// (modelcontextprotocol/python-sdk#3545), so that nothing is used up.
+    /// Beside an `Authorization` header the id is left out of the form: Okta and Notion take it for a second
+    /// way to authenticate. The Python SDK refuses every request without it before it looks at anything else
+    /// (modelcontextprotocol/python-sdk#3545), so nothing is used up.
     pub fn with_id_if_missing(&self, answer: &HttpAnswer) -> Option<Self> {
         let id = self.id_left_out.clone()?;
         let object = json::object(&answer.body).filter(|_| answer.status.is_client_error())?;
@@ -107,11 +109,11 @@ impl TokenRequest {
         is_missing.then_some(request)
     }
 
-    /// The answer, without the secrets of this request if it is a refusal: servers repeat what they refuse, and
-    /// their words are shown to people.
+    /// Removes the secrets of this request from an answer that is a refusal: servers repeat what they refuse,
+    /// and their words are shown to people.
     pub fn mask_refusal(&self, mut answer: HttpAnswer) -> HttpAnswer {
         let text = String::from_utf8_lossy(&answer.body);
-        // What is granted may well be the refresh token that was sent.
+        // A granted refresh token may equal the one that was sent.
         if answer.status.is_success() && !text.contains("error") {
             return answer;
         }
@@ -123,7 +125,7 @@ impl TokenRequest {
         answer
     }
 
-    /// Whatever of the request nobody may read.
+    /// Returns the parts of the request that must not be shown.
     fn secrets(&self) -> impl Iterator<Item = &str> {
         let form = self.form.iter().filter(|(name, _)| !PUBLIC.contains(name));
         let form = form.map(|(_, value)| value.expose());
@@ -131,7 +133,7 @@ impl TokenRequest {
         form.chain(header)
     }
 
-    /// The same request with a DPoP proof.
+    /// Adds a DPoP proof.
     #[must_use]
     pub fn with_dpop(mut self, proof: Secret) -> Self {
         self.dpop = Some(proof);
@@ -139,7 +141,7 @@ impl TokenRequest {
     }
 }
 
-/// The parameters that are no secrets.
+/// The parameters that are not secret.
 const PUBLIC: [&str; 10] = [
     "audience",
     "client_assertion_type",
@@ -152,7 +154,7 @@ const PUBLIC: [&str; 10] = [
     "subject_token_type",
     "token_type_hint",
 ];
-/// What is shorter could be a part of any word.
+/// The least length of a secret that is masked: a shorter one could be a part of any word.
 const LEAST_SECRET: usize = 4;
 
 impl fmt::Debug for TokenRequest {

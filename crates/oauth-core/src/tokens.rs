@@ -1,4 +1,4 @@
-//! Tokens as they are held: with the time that they came, and the time that they end.
+//! Tokens with the time at which they came, and the time at which they end.
 
 use std::time::Duration;
 
@@ -8,31 +8,31 @@ use crate::jwt;
 use crate::secret::{self, Secret};
 use crate::timestamp::Timestamp;
 
-/// What a token endpoint granted.
+/// The tokens that a token endpoint granted.
 ///
-/// It is stored as it is: serialised, its secrets are in the clear.
+/// Its serialised form, which is stored, has the secrets in the clear.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Tokens {
-    /// What requests are sent with.
+    /// The access token, which requests are sent with.
     #[serde(with = "secret::stored")]
     pub access: Secret,
-    /// What new tokens are had with.
+    /// The refresh token, which gets new tokens.
     #[serde(default, with = "secret::stored_option", skip_serializing_if = "Option::is_none")]
     pub refresh: Option<Secret>,
-    /// Who the person is, for servers that want that as the token.
+    /// The identity token, for servers that want it in place of the access token.
     #[serde(default, with = "secret::stored_option", skip_serializing_if = "Option::is_none")]
     pub id_token: Option<Secret>,
-    /// The scope that was granted, as the server says it. It is not compared with what was requested:
-    /// servers leave scopes out that they did grant.
+    /// The scope that was granted, as the server says it. It is not compared with the requested scope:
+    /// servers leave out scopes that they did grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// How the access token is sent.
     #[serde(default)]
     pub token_type: TokenType,
-    /// When the answer came, or was asked for, from which its life is counted.
+    /// When the answer came, or the request was sent: the token's life is counted from there.
     pub received_at: Timestamp,
-    /// When the access token ends; `None` is not known.
+    /// When the access token ends; `None` means unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
@@ -49,10 +49,11 @@ pub enum TokenType {
 }
 
 impl Tokens {
-    /// An access token that came at this time; its end is what it says itself, if it is a JWT.
+    /// Creates tokens with an access token that came at this time. If it is a JWT, it ends when it says so
+    /// itself.
     pub fn new(access: Secret, received_at: Timestamp) -> Self {
         Self {
-            // A clock that is off by a day would make each new token an expired one: such a hint is none.
+            // With a clock that is off by a day each new token would be expired, so such a hint is ignored.
             expires_at: jwt::expiry_hint(&access).filter(|end| *end > received_at),
             access,
             refresh: None,
@@ -68,9 +69,9 @@ impl Tokens {
         self.expires_at.is_none_or(|end| now < end)
     }
 
-    /// When to renew: a fifth of its life before the end, and no more than a minute.
+    /// Returns when to renew: a fifth of the token's life before its end, and at most a minute.
     ///
-    /// A fixed minute would renew a token of a minute with every request.
+    /// A fixed minute would renew a token of one minute with every request.
     pub fn due_at(&self) -> Option<Timestamp> {
         let end = self.expires_at?;
         let life = end.since(self.received_at);
@@ -86,11 +87,11 @@ impl Tokens {
         self
     }
 
-    /// These tokens with the identity token as what requests are sent with, until that ends; `None` if
-    /// there is none.
+    /// Returns these tokens with the identity token as the access token, until the identity token ends;
+    /// `None` if there is none.
     pub fn with_id_token_as_access(mut self) -> Option<Self> {
         self.access = self.id_token.clone()?;
-        // An identity token is bound to no key, whatever came with it.
+        // An identity token is not bound to a key.
         self.token_type = TokenType::Bearer;
         self.expires_at = jwt::expiry_hint(&self.access).filter(|end| *end > self.received_at);
         Some(self)

@@ -1,6 +1,6 @@
-//! Words of a server that people will read: short, on one line, and without control characters.
+//! Makes words of a server fit for people: short, on one line, and without control characters.
 
-/// The text on one line, without control characters and no longer than a few sentences.
+/// Returns the text on one line, without control characters and no longer than a few sentences.
 pub(crate) fn shown(text: &str) -> String {
     let is_plain = |letter: &char| !letter.is_control() && !is_direction(*letter);
     let mut letters = text.trim().chars().map(one_line).filter(is_plain);
@@ -11,7 +11,7 @@ pub(crate) fn shown(text: &str) -> String {
     shown
 }
 
-/// Line ends and tabs become spaces, so that words stay apart.
+/// Turns line breaks and tabs into spaces, so that words stay apart.
 const fn one_line(letter: char) -> char {
     match letter {
         '\n' | '\r' | '\t' => ' ',
@@ -19,7 +19,7 @@ const fn one_line(letter: char) -> char {
     }
 }
 
-/// Letters that turn the direction of text around can make a terminal show what is not there.
+/// Whether a character reverses the direction of text, which can make a terminal show another text.
 const fn is_direction(letter: char) -> bool {
     matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,4 +1,4 @@
-//! A person's account at an MCP server: log in, log out, see how it stands.
+//! A person's account at an MCP server: logs in, logs out, and shows its status.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use crate::settings::OAuth;
 use crate::store::StoreError;
 use crate::token_source::TokenSource;
 
-/// An account at an MCP server. Made by [`OAuth::account`](crate::OAuth::account).
+/// An account at an MCP server, made by [`OAuth::account`](crate::OAuth::account).
 ///
-/// It is the credentials of a client, too; clones are one account.
+/// It serves as the credentials of a client. Clones are one account.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,8 +44,8 @@ pub struct Account {
 }
 
 impl OAuth {
-    /// The account at the server of this client: to log in, log out and see how it stands, or as the
-    /// client's credentials.
+    /// Makes the account at the server of this client: to log in, to log out, to see its status, and to be
+    /// the client's credentials.
     pub fn account(self, client: &ClientBuilder) -> Result<Account, SettingsError> {
         Ok(Account { tokens: TokenSource::new(Context::new(self, client)?) })
     }
@@ -58,14 +58,14 @@ impl Account {
         Ok(Status::of(Some(&record), self.tokens.context().now()))
     }
 
-    /// Logs in with what the server asked for when it refused a request: a challenge may name the metadata and
-    /// the scopes.
+    /// Logs in with the challenge by which the server refused a request: it may name the metadata and the
+    /// scopes.
     pub async fn log_in_for(&self, challenge: &Challenge) -> Result<Status, LoginFailure> {
         self.tokens.challenged(challenge);
         self.log_in().await
     }
 
-    /// What a login would do: the authorization server is looked for, and nothing is registered.
+    /// Finds out what a login would do: looks for the authorization server, and registers nothing.
     pub async fn outlook(&self, challenge: Option<&Challenge>) -> LoginOutlook {
         self.tokens.outlook(challenge).await
     }
@@ -78,18 +78,18 @@ impl Account {
         self.tokens.work_ended().await;
     }
 
-    /// Logs in by this person because a call needs it, whoever is set as the account's own. Dropping the
-    /// future ends the login.
+    /// Logs in by this person because a call needs it, in place of the person that the account is set to.
+    /// Dropping the future ends the login.
     ///
-    /// One login runs at a time. An authorization server that has moved its endpoints is not trusted, as it
-    /// is in [`log_in`](Self::log_in); and none is begun within a minute of one that the person did not
+    /// One login runs at a time. Unlike [`log_in`](Self::log_in), it does not trust an authorization server
+    /// that has moved its endpoints. It begins no login within a minute of one that the person did not
     /// finish, or that brought a token which the server refuses.
     pub async fn log_in_by(&self, person: &dyn Person) -> Result<Status, LoginFailure> {
         let record = self.tokens.log_in_by(person).await?;
         Ok(Status::of(Some(&record), self.tokens.context().now()))
     }
 
-    /// Follows whether somebody must log in, here or in another process.
+    /// Follows whether a person must log in, here or in another process.
     ///
     /// A program in the background has no [`Person`]: its calls end with an error, and this says when they
     /// are worth another try.
@@ -109,33 +109,34 @@ impl Account {
         LoginWatch::new(self.tokens.clone())
     }
 
-    /// The scopes that a call lacked and nobody was there to be asked for, separated by spaces; a login with
-    /// these grants what was granted before, too. `None` after the next login.
+    /// Returns the scopes that a call lacked and that no person could be asked for, separated by spaces. A
+    /// login with these grants what was granted before, too. `None` after the next login.
     pub fn wanted_scope(&self) -> Option<String> {
         self.tokens.wanted_scope()
     }
 
-    /// The access tokens that were given out last, so that whoever passes on words of a server can mask them.
+    /// Returns the access tokens that were given out last, so that a program can mask them in the words of a
+    /// server.
     pub fn tokens_in_use(&self) -> Vec<Secret> {
         self.tokens.tokens_in_use()
     }
 
-    /// Takes it that the server accepts the token in force, though a call found that somebody must log in.
+    /// Notes that the server accepts the current token, though a call found that a person must log in.
     ///
-    /// Servers have faults that look like refusals. Without this word, the token would not be renewed when it
+    /// Servers have faults that look like refusals. Without this note, the token would not be renewed when it
     /// ends.
     pub fn token_accepted(&self) {
         self.tokens.token_accepted();
     }
 
-    /// How the account stands, from what is stored: nobody is asked.
+    /// Returns the status of the account, from what is stored. No request is sent.
     pub async fn status(&self) -> Result<Status, StoreError> {
         let context = self.tokens.context();
         let record = context.store.load(&context.account).await?;
         Ok(Status::of(record.as_ref(), context.now()))
     }
 
-    /// Revokes the tokens where the server knows how to, and deletes them whether or not it does.
+    /// Revokes the tokens where the server supports that, and deletes them in any case.
     pub async fn log_out(&self, keep_client: KeepClient) -> Result<LoggedOut, StoreError> {
         let context = self.tokens.context();
         let lock = context.store.lock(&context.account).await?;
@@ -152,7 +153,7 @@ impl Account {
         rest.tokens = None;
         rest.end = None;
         let rest = is_kept.then_some(rest);
-        // Under the lock nobody but another program changes it, and then it is not ours to delete.
+        // Under the lock only another program can change it, and then the record is not ours to delete.
         context.store.compare_and_swap(&lock, Some(&record), rest.as_ref()).await?;
         self.tokens.forget();
         Ok(if had_tokens { LoggedOut::Done { not_revoked } } else { LoggedOut::NobodyWasLoggedIn })
@@ -191,33 +192,33 @@ impl fmt::Debug for Account {
 /// Whether a client that registered itself is kept for the next login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeepClient {
-    /// It is deleted with the tokens.
+    /// The client is deleted with the tokens.
     No,
-    /// It is kept.
+    /// The client is kept.
     Yes,
 }
 
-/// What became of a logout.
+/// The outcome of a logout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoggedOut {
     /// The tokens are deleted.
     Done {
-        /// Why they were not revoked, if they were not: they may be good until they end.
+        /// Why the tokens were not revoked, if they were not: they may be valid until they end.
         not_revoked: Option<String>,
     },
     /// There was nothing to delete.
     NobodyWasLoggedIn,
 }
 
-/// How an account stands.
+/// The status of an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
-    /// In a word.
+    /// The status in a word.
     pub status: GrantStatus,
     /// The issuer of the login.
     pub issuer: Option<String>,
-    /// How the client came to be known there.
+    /// How the client became known to the issuer.
     pub client: Option<ClientKind>,
     /// The scopes that were granted, or requested where the server does not say.
     pub scopes: ScopeSet,
@@ -228,7 +229,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// How the grant of this record stands; `None` is no record.
+    /// Returns the status of the grant of this record; `None` means no record.
     pub fn of(record: Option<&GrantRecord>, now: Timestamp) -> Self {
         let tokens = record.and_then(|record| record.tokens.as_ref());
         let granted = tokens.and_then(|tokens| tokens.scope.as_deref()).map(ScopeSet::from_text);
@@ -245,7 +246,7 @@ impl Status {
     }
 }
 
-/// One line, for people.
+/// Prints one line, for people.
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.status)?;
@@ -262,7 +263,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// Ends the refresh token first: with it, many servers end the access token, too.
+/// Revokes the refresh token first: with it, many servers end the access token, too.
 async fn revoke(context: &Context, record: &GrantRecord) -> Result<(), String> {
     let Some(tokens) = &record.tokens else { return Ok(()) };
     context.fetch.allow_near_for(record);

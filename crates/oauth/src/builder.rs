@@ -1,4 +1,4 @@
-//! The builder of a client learns to log in.
+//! The extension of a client's builder that adds a login.
 
 use ridethrough::ClientBuilder;
 
@@ -7,8 +7,8 @@ use crate::settings::OAuth;
 
 /// Adds [`oauth`](Self::oauth) to the builder of a client.
 pub trait ClientBuilderExt: Sized {
-    /// Takes tokens from this login. Call it after everything that concerns the network: proxies, roots of
-    /// trust and a dial count for the authorization server, too.
+    /// Takes tokens from this login. Call it after everything that concerns the network: proxies, trusted
+    /// roots and a dial apply to the authorization server, too.
     ///
     /// ```
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {

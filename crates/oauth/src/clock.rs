@@ -1,4 +1,4 @@
-//! Time and chance, which the pure half is given.
+//! Time and randomness, which are arguments in `oauth-core`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ridethrough_oauth_core::Timestamp;
 
-/// Says what time it is.
+/// The clock: the system's, or that of a test.
 #[derive(Clone)]
 pub(crate) struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
@@ -36,7 +36,7 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// Bytes that nobody can guess.
+/// Returns random bytes that cannot be guessed.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     aws_lc_rs::rand::fill(&mut bytes).expect("the system has a source of chance");

@@ -1,4 +1,4 @@
-//! What every step of a login and of a refresh needs: settings that were checked, and the ways out.
+//! The context of every step of a login and of a refresh: checked settings, the network and the store.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use crate::key::ClientKey;
 use crate::settings::{Flow, OAuth, RedirectTo};
 use crate::store::{FileStore, GrantStore, SharedStore, StoreError, StoreLock, Swap};
 
-/// One account at one MCP server.
+/// The context of one account at one MCP server.
 pub(crate) struct Context {
     pub(crate) oauth: OAuth,
     pub(crate) server: HttpUrl,
     pub(crate) account: AccountKey,
     pub(crate) fetch: Fetch,
-    /// The way to the identity provider of an enterprise: it does not begin at the MCP server, which has no say in
-    /// where that is.
+    /// Fetches from the identity provider of an enterprise. It is not bound to the MCP server's network,
+    /// because that server does not decide where the provider is.
     pub(crate) provider_fetch: Option<Fetch>,
     /// The nonces that servers gave for proofs.
     pub(crate) nonces: Arc<DpopNonces>,
@@ -68,7 +68,7 @@ impl Context {
         self.oauth.clock.now()
     }
 
-    /// Whether nobody is needed for new tokens.
+    /// Whether new tokens need no person.
     pub(crate) const fn is_unattended(&self) -> bool {
         matches!(
             self.oauth.flow,
@@ -76,7 +76,7 @@ impl Context {
         )
     }
 
-    /// Only a browser brings a code that must be protected.
+    /// Returns the rule for PKCE: only a browser brings a code that must be protected.
     pub(crate) const fn pkce(&self) -> PkceRule {
         match self.oauth.flow {
             Flow::Browser => self.oauth.pkce,
@@ -87,21 +87,21 @@ impl Context {
         }
     }
 
-    /// The record of the account, if it belongs to the client of the settings.
+    /// Returns the record of the account, if it belongs to the client of the settings.
     pub(crate) async fn load(&self) -> Result<Option<GrantRecord>, StoreError> {
         let record = self.store.load(&self.account).await?;
         let id = self.preregistered.as_ref().map(|client| &client.id);
         Ok(record.filter(|record| id.is_none_or(|id| *id == record.client.id)))
     }
 
-    /// Puts a record in the place of whatever is there: a new login counts more than an old one.
+    /// Stores a record in place of any other: a new login counts more than an old one.
     pub(crate) async fn save_login(&self, record: &GrantRecord) -> Result<(), StoreError> {
         let lock = self.store.lock(&self.account).await?;
         let found = self.store.load(&self.account).await.unwrap_or_default();
         self.replace(&lock, found, record).await
     }
 
-    /// Puts a record in the place of the one that was found, or of what came in between.
+    /// Stores a record in place of the one that was found, or of one that came in between.
     pub(crate) async fn replace(
         &self,
         lock: &StoreLock,
@@ -117,7 +117,7 @@ impl Context {
         }
     }
 
-    /// Requests of this client to this server.
+    /// Returns the requests of this client to this server.
     pub(crate) fn requests<'a>(
         &self,
         server: &'a AuthorizationServer,
@@ -134,7 +134,7 @@ impl Context {
     }
 
     /// Posts a request, with a proof of this key if there is one. A request whose proof was refused only for
-    /// its nonce is sent once more: what it carries was not looked at (RFC 9449, 8).
+    /// its nonce is sent once more: the server did not look at what it carries (RFC 9449, 8).
     pub(crate) async fn post(&self, request: &TokenRequest, key: Option<&DpopKey>) -> Fetched {
         let Some(key) = key else { return self.fetch.post(request).await };
         let fetched = self.post_with_proof(request, key).await;
@@ -175,7 +175,7 @@ impl Context {
         request: &TokenRequest,
         key: Option<&DpopKey>,
     ) -> Result<Tokens, LoginFailure> {
-        // A slow answer makes no token live longer.
+        // The lifetime counts from the request, so that a slow answer does not extend it.
         let sent_at = self.now();
         match self.post(request, key).await {
             Fetched::Answer(answer) => {
@@ -189,7 +189,8 @@ impl Context {
     }
 }
 
-/// Tokens as requests are sent with them; `None` if the identity token is wanted and there is none.
+/// Returns the tokens as requests are sent with them; `None` if the identity token is wanted and there is
+/// none.
 pub(crate) fn as_sent(tokens: Tokens, sends_id_token: bool) -> Option<Tokens> {
     if sends_id_token { tokens.with_id_token_as_access() } else { Some(tokens) }
 }

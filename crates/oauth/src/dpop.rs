@@ -41,7 +41,7 @@ impl DpopKey {
         Self::of(pair.map_err(|_| LoginFailure::Key)?)
     }
 
-    /// The key as it is stored.
+    /// Returns the key as it is stored.
     pub(crate) fn stored(&self) -> Result<Secret, LoginFailure> {
         let der = self.pair.to_pkcs8v1().map_err(|_| LoginFailure::Key)?;
         Ok(Secret::new(STANDARD.encode(der.as_ref())))
@@ -57,7 +57,7 @@ impl DpopKey {
         Ok(Self { pair: Arc::new(pair), public })
     }
 
-    /// A proof for one request.
+    /// Returns a proof for one request.
     pub(crate) fn proof(&self, request: &ProofRequest<'_>) -> Option<Secret> {
         let origin = request.url.origin();
         let nonce = request.nonces.of(&origin);
@@ -75,12 +75,12 @@ impl DpopKey {
             let signature = self.pair.sign(&SystemRandom::new(), input)?;
             Ok::<_, aws_lc_rs::error::Unspecified>(signature.as_ref().to_vec())
         };
-        // A key that was read or made can sign; without a proof the server refuses.
+        // A key that was read or made can sign; without a proof the server refuses the request.
         proof.sign(sign).ok()
     }
 }
 
-/// What a proof is made for.
+/// The request that a proof is made for.
 pub(crate) struct ProofRequest<'a> {
     pub(crate) method: &'a str,
     pub(crate) url: &'a HttpUrl,
@@ -108,7 +108,7 @@ impl DpopNonces {
     }
 }
 
-/// An access token with the key that it is bound to: proves each request to the MCP server.
+/// An access token with the key that it is bound to, which proves each request to the MCP server.
 pub(crate) struct BoundToken {
     pub(crate) key: DpopKey,
     pub(crate) access: Secret,

@@ -1,4 +1,4 @@
-//! Why somebody is not logged in.
+//! The errors of settings and of logins.
 
 use std::io;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::store::StoreError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// The client's metadata is not where a client id can point.
+    /// The URL of the client's metadata cannot be a client id.
     #[error("`client_metadata_url` is `{url}`, must be https with a path")]
     ClientMetadataUrl {
         /// The URL.
@@ -27,7 +27,7 @@ pub enum SettingsError {
         /// What is wrong with it.
         source: AddressError,
     },
-    /// The identity provider cannot be asked.
+    /// The identity provider's issuer cannot be used.
     #[error("the identity provider is `{issuer}`, must be the URL of an issuer")]
     IdentityProvider {
         /// The issuer.
@@ -35,28 +35,28 @@ pub enum SettingsError {
         /// What is wrong with it.
         source: AddressError,
     },
-    /// A local server has nobody to log in at.
+    /// A local server has no authorization server.
     #[error("`oauth` is set, must not be for a local server")]
     LocalServer,
-    /// The browser would be sent to another machine.
+    /// The redirect names another machine.
     #[error("`redirect` has the host `{0}`, must be `127.0.0.1` or `localhost`")]
     RedirectHost(String),
-    /// The browser cannot be sent there.
+    /// The redirect has an unusable path.
     #[error("`redirect` has the path `{0}`, must begin with `/` and have no query")]
     RedirectPath(String),
-    /// The URL of the MCP server cannot be logged in to.
+    /// The URL of the MCP server cannot be used for a login.
     #[error("the server's `url` cannot be used with `oauth`")]
     ServerUrl(#[source] AddressError),
-    /// Logins cannot be kept.
+    /// The store of logins cannot be used.
     #[error("logins cannot be kept")]
     Store(#[from] StoreError),
 }
 
-/// Why a login brought nothing.
+/// Why a login failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoginFailure {
-    /// The platform did not vouch for the client.
+    /// The platform gave no assertion for the client.
     #[error("there is no assertion for the client: {0}")]
     Assertion(String),
     /// The server wants a client that a person registers.
@@ -65,7 +65,7 @@ pub enum LoginFailure {
         /// The issuer.
         issuer: String,
     },
-    /// The device flow brought nothing.
+    /// The device flow failed.
     #[error("the device login failed")]
     Device(#[from] DeviceError),
     /// The authorization server was not found.
@@ -74,12 +74,12 @@ pub enum LoginFailure {
     /// The person or the server refused.
     #[error("the login failed")]
     Login(#[from] LoginError),
-    /// The port for the callback could not be had.
+    /// The port for the callback could not be opened.
     #[error(
         "the port for the browser to come back to could not be had; set another one by `redirect`"
     )]
     Listener(#[source] io::Error),
-    /// Somebody must log in, and there is nobody.
+    /// A person must log in, and none is set.
     #[error("log in first: {0}")]
     Needed(LoginReason),
     /// An endpoint did not answer.
@@ -90,7 +90,7 @@ pub enum LoginFailure {
         /// What happened.
         why: String,
     },
-    /// The server has no endpoint for a login without a browser.
+    /// The server has no endpoint for a login on another device.
     #[error("`{issuer}` knows no login by a code for another device")]
     NoDeviceEndpoint {
         /// The issuer.
@@ -101,7 +101,7 @@ pub enum LoginFailure {
         "the answer holds no identity token; add the scope `openid`, or do not use the identity token"
     )]
     NoIdToken,
-    /// The person did not finish.
+    /// The person did not finish in this time.
     #[error("the login was not finished within {0:?}; log in again")]
     NotFinished(Duration),
     /// The client belongs to another issuer.
@@ -119,22 +119,22 @@ pub enum LoginFailure {
     /// The login cannot begin.
     #[error("the login cannot begin")]
     Start(#[from] LoginStartError),
-    /// The grant could not be kept.
+    /// The grant could not be stored.
     #[error("the login could not be kept")]
     Store(#[from] StoreError),
-    /// An endpoint is not where it was.
+    /// An endpoint has moved since the login.
     #[error("the authorization server has moved an endpoint")]
     Swapped(#[from] Swapped),
     /// No tokens were granted.
     #[error("no tokens were granted")]
     Token(#[from] TokenError),
-    /// The last login was a moment ago, and did not help.
+    /// The last login was a moment ago, and failed or did not help.
     #[error("no login is begun: {0}")]
     TooSoon(String),
 }
 
 impl LoginFailure {
-    /// Whether the person said no, or did nothing.
+    /// Whether the person declined, or did nothing.
     pub(crate) const fn is_of_person(&self) -> bool {
         matches!(
             self,
@@ -145,7 +145,7 @@ impl LoginFailure {
     }
 }
 
-/// An error with all its causes, on one line.
+/// Returns an error with all its causes, on one line.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,8 +1,8 @@
-//! One request to whoever guards a server: a document, a registration, tokens.
+//! One request to an authorization server, or for its documents: a document, a registration, tokens.
 //!
-//! A request is sent once unless it was refused for its form, follows no redirect, and carries nothing of what the client shows to its MCP
-//! server. An answer is read within 10 s and up to 1 MiB. No server may make us connect to a network that
-//! is closer to this machine than the server itself.
+//! A request is sent once, unless it was refused for its form. It follows no redirect, and carries no header
+//! or token of the client's requests to its MCP server. An answer is read within 10 s and up to 1 MiB. No
+//! server may make us connect to a network that is closer to this machine than the server itself.
 
 use std::future::poll_fn;
 use std::sync::atomic::AtomicBool;
@@ -27,7 +27,7 @@ use tokio::time::timeout;
 pub(crate) struct Fetch {
     network: Network,
     server: HttpUrl,
-    /// Whether hosts may be asked that are closer than the server.
+    /// Whether requests may go to hosts that are closer than the server.
     allows_near: AtomicBool,
     /// How close the server is, once that was looked up.
     distance: OnceCell<HostKind>,
@@ -39,7 +39,7 @@ impl Fetch {
         Self { network, server, allows_near, distance: OnceCell::new() }
     }
 
-    /// Lets hosts be asked that are closer than the server, if the person said so when this login was made.
+    /// Allows hosts that are closer than the server, if the person allowed them when this login was made.
     pub(crate) fn allow_near_for(&self, record: &GrantRecord) {
         self.allows_near.fetch_or(record.allows_near_hosts, Relaxed);
     }
@@ -51,8 +51,8 @@ impl Fetch {
         self.ask(url, question).await
     }
 
-    /// POSTs a form to an endpoint of the authorization server; once more if the server says that it was not
-    /// told who asks.
+    /// POSTs a form to an endpoint of the authorization server. Sends it once more, with the client id, if
+    /// the server says that the id is missing.
     pub(crate) async fn post(&self, request: &TokenRequest) -> Fetched {
         let fetched = self.post_once(request).await;
         let again = match &fetched {
@@ -80,8 +80,8 @@ impl Fetch {
         self.ask(url, question(headers, body.into_bytes())).await
     }
 
-    /// What the MCP server asks of a request without a token; nothing if it does not answer. The request is a
-    /// ping, which changes nothing on a server that wants no token.
+    /// Returns the challenges of the MCP server to a request without a token; none if it does not answer. The
+    /// request is a ping, which changes nothing on a server that wants no token.
     pub(crate) async fn challenges(&self) -> Challenges {
         let accept = HeaderValue::from_static("application/json, text/event-stream");
         let headers = [(ACCEPT, accept), (CONTENT_TYPE, JSON)].into_iter().collect();
@@ -138,10 +138,11 @@ impl Fetch {
     }
 }
 
-/// How close a server is: a name in a private network tells nothing by itself.
+/// Returns how close a server is. It is looked up, because the name of a private host need not show that it
+/// is private.
 ///
-/// Of several addresses the farthest counts, so that a public server does not become a private one by
-/// naming a private address among its own.
+/// Of several addresses the farthest counts, so that a public server does not become a private one by naming
+/// a private address among its own.
 async fn distance(server: &HttpUrl) -> HostKind {
     let host = server.host().trim_start_matches('[').trim_end_matches(']');
     let port = server.port().unwrap_or_default();
@@ -214,7 +215,7 @@ mod tests {
         Fetch::new(network, HttpUrl::parse(server).unwrap(), NearHosts::Refused)
     }
 
-    /// Answers one request with these bytes, and any other with nothing.
+    /// Starts a server that answers one request with these bytes, and any other with nothing.
     async fn answering(bytes: String) -> HttpUrl {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());

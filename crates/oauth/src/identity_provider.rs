@@ -9,8 +9,8 @@ use ridethrough_oauth_core::{HttpUrl, Secret};
 use crate::error::SettingsError;
 use crate::key::AssertionSource;
 
-/// The identity provider of an enterprise (ID-JAG): it exchanges a person's identity token for its word to
-/// the authorization server of an MCP server, so that the person logs in once for all servers.
+/// The identity provider of an enterprise (ID-JAG). It exchanges a person's identity token for an assertion
+/// to the authorization server of an MCP server, so that the person logs in once for all servers.
 ///
 /// ```
 /// use ridethrough_oauth::{IdentityProvider, OAuth, Secret};
@@ -28,11 +28,11 @@ pub struct IdentityProvider {
 }
 
 impl IdentityProvider {
-    /// The provider with this issuer, at which this client is registered.
+    /// Creates the provider with this issuer, at which this client is registered.
     ///
-    /// The identity token is the one that the person's login at the provider brought. It is brought anew for
-    /// each exchange, and sent to the provider's token endpoint only. An error is told to the call that needs
-    /// a token.
+    /// `id_token` returns the identity token of the person's login at the provider. It is called for each
+    /// exchange, and the token is sent to the provider's token endpoint only. Its error is reported to the
+    /// call that needs a token.
     pub fn new<F>(
         issuer: impl Into<String>,
         client_id: impl Into<String>,
@@ -49,7 +49,7 @@ impl IdentityProvider {
         }
     }
 
-    /// The secret of the client at the provider.
+    /// Sets the secret of the client at the provider.
     pub fn client_secret(mut self, secret: Secret) -> Self {
         self.client.secret = Some(secret);
         self

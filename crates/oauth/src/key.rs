@@ -1,4 +1,4 @@
-//! What a client without a person is known by: a secret, or a key that signs.
+//! The credentials of a client without a person: a secret, or a key that signs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use ridethrough_oauth_core::{Secret, Timestamp};
 
 use crate::clock;
 
-/// What a client is known by.
+/// The credentials by which a client authenticates.
 #[derive(Clone, Debug)]
 pub enum ClientKey {
-    /// A private key, with which it signs for each request (`private_key_jwt`).
+    /// A private key, with which it signs an assertion for each request (`private_key_jwt`).
     PrivateKey(SigningKey),
     /// A secret.
     Secret(Secret),
 }
 
-/// Brings somebody's word for the client or its person, anew for each request.
+/// A function that returns a fresh assertion for the client or its person, for each request.
 pub(crate) type AssertionSource =
     Arc<dyn Fn() -> BoxFuture<'static, Result<Secret, String>> + Send + Sync>;
 
-/// A private key that never leaves this process and never prints itself.
+/// A private key that never leaves this process and is never printed.
 #[derive(Clone)]
 pub struct SigningKey {
     pair: Pair,
@@ -42,7 +42,7 @@ enum Pair {
 }
 
 impl SigningKey {
-    /// A key on the curve P-256, in PEM (PKCS#8 or SEC 1); it signs by ES256.
+    /// Reads a key on the curve P-256, in PEM (PKCS#8 or SEC 1). It signs by ES256.
     pub fn es256(pem: &str) -> Result<Self, KeyError> {
         let der = der(pem)?;
         let pair = EcdsaKeyPair::from_private_key_der(&ECDSA_P256_SHA256_FIXED_SIGNING, &der);
@@ -50,7 +50,7 @@ impl SigningKey {
         Ok(Self { pair: Pair::Es256(Arc::new(pair)), key_id: None })
     }
 
-    /// An RSA key of 2048 bits or more, in PEM (PKCS#8 or PKCS#1); it signs by RS256.
+    /// Reads an RSA key of 2048 bits or more, in PEM (PKCS#8 or PKCS#1). It signs by RS256.
     pub fn rs256(pem: &str) -> Result<Self, KeyError> {
         let der = der(pem)?;
         let pair = RsaKeyPair::from_pkcs8(&der).or_else(|_| RsaKeyPair::from_der(&der));
@@ -58,14 +58,14 @@ impl SigningKey {
         Ok(Self { pair: Pair::Rs256(Arc::new(pair)), key_id: None })
     }
 
-    /// Names the key in each signature, for servers that know several.
+    /// Sets the id of the key in each signature, for servers that know several keys.
     #[must_use]
     pub fn with_key_id(mut self, key_id: impl Into<String>) -> Self {
         self.key_id = Some(key_id.into());
         self
     }
 
-    /// The client's own word for one request to this issuer.
+    /// Returns an assertion of the client for one request to this issuer.
     pub(crate) fn assertion(
         &self,
         client_id: &str,
@@ -101,19 +101,19 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// Why a text is no key. The text is not shown.
+/// Why a text is not a key. The text is not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// No PEM with a private key in it, or one with a password.
+    /// There is no PEM with a private key, or the key has a password.
     #[error("the key must be PEM with a private key in it, without a password")]
     NotPem,
-    /// A key of another kind.
+    /// The key is of another kind.
     #[error("the key cannot be used for this algorithm")]
     NotThisKind,
 }
 
-/// The first private key of a PEM file.
+/// Returns the first private key of a PEM file.
 fn der(pem: &str) -> Result<Vec<u8>, KeyError> {
     let begin = pem.lines().position(|line| {
         let name = line.trim().strip_prefix("-----BEGIN ").and_then(|it| it.strip_suffix("-----"));

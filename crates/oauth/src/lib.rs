@@ -1,7 +1,7 @@
 //! Logs an MCP client in, and keeps it logged in.
 //!
-//! The decisions are made by [`ridethrough_oauth_core`]; this crate performs them: it fetches, listens for
-//! the browser, keeps grants in files, and locks them while they are renewed.
+//! The decisions are made by [`ridethrough_oauth_core`]. This crate performs them: it fetches documents,
+//! listens for the browser, keeps grants in files, and locks them while they are renewed.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,8 +17,8 @@
 //! ```
 //!
 //! A login is begun only if there is a [`person::Person`] to log in. A program in the background has none:
-//! its calls end with an error that says why somebody must log in, and [`Account::log_in`] is for the program
-//! in front.
+//! its calls end with an error that says why a person must log in, and [`Account::log_in`] is for a program
+//! that people see.
 
 mod account;
 mod builder;

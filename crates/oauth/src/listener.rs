@@ -1,8 +1,8 @@
 //! The loopback listener: waits for the browser to come back from a login.
 //!
-//! It listens on this machine only, and before anybody opens the URL. Whatever is not the callback of this
-//! login, by host, method, path or state, is answered 400 and changes nothing. What is answered is a fixed
-//! text: words of a request are never in it. The first request with the state of the login ends it.
+//! It listens on this machine only, and before the URL is opened. A request that is not the callback of this
+//! login, by host, method, path or state, is answered 400 and changes nothing. Answers are fixed texts: words
+//! of a request are never in them. The first request with the state of the login ends it.
 
 mod request;
 
@@ -32,20 +32,20 @@ pub(crate) struct CallbackListener {
 }
 
 impl CallbackListener {
-    /// Binds the port that is asked for, or `usual` if it is free, or any.
+    /// Binds the port of the settings; if none is set, `usual` if it is free, or any.
     pub(crate) async fn bind(to: &RedirectTo, usual: Option<u16>) -> io::Result<Self> {
         let first = match (to.port, usual) {
             (Some(port), _) => bind(IpAddr::V4(Ipv4Addr::LOCALHOST), port).await?,
             (None, usual) => bind_usual(usual).await?,
         };
         let port = first.local_addr()?.port();
-        // `localhost` may lead there first. Without IPv6 there is nothing to be led to.
+        // `localhost` may resolve to IPv6 first. Without IPv6 it resolves to IPv4 only.
         let second = bind(IpAddr::V6(Ipv6Addr::LOCALHOST), port).await.ok();
         let (host, path) = (to.host.clone(), to.path.clone());
         Ok(Self { sockets: [Some(first), second], host, path, port })
     }
 
-    /// Where the browser is sent back to: as it was asked for, then in the other spelling.
+    /// Returns the redirect URIs: with the host of the settings, then in the other spelling.
     pub(crate) fn redirect_uris(&self) -> Vec<HttpUrl> {
         let other = if self.host == "localhost" { "127.0.0.1" } else { "localhost" };
         [self.host.as_str(), other]
@@ -105,7 +105,7 @@ impl CallbackListener {
     }
 }
 
-/// What a request means for the login; `None` if it is not its callback.
+/// Returns what a request means for the login; `None` if it is not its callback.
 fn take(login: &mut PendingLogin, request: Option<&Request>) -> Option<CallbackOutcome> {
     let request = request.filter(|request| request.method == "GET")?;
     let host = request.host.as_deref().filter(|host| is_own_host(host, login));
@@ -124,7 +124,7 @@ fn ours(login: &mut PendingLogin, callback: &Callback) -> Option<CallbackOutcome
     }
 }
 
-/// What the head of a request means for a login, without a socket; `None` if it is not its callback.
+/// Returns what the head of a request means for a login, without a socket; `None` if it is not its callback.
 ///
 /// For the fuzzer; it is not part of the API.
 #[doc(hidden)]
@@ -137,7 +137,8 @@ async fn accept(listener: &Option<TcpListener>) -> TcpStream {
         let Some(listener) = listener else { return std::future::pending().await };
         match listener.accept().await {
             Ok((stream, _)) => return stream,
-            // Too many open files, or a peer that left: the next one may be the browser.
+            // The process has too many open files, or the peer left: the next connection may be the
+            // browser's.
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
     }
@@ -158,6 +159,6 @@ async fn bind_usual(usual: Option<u16>) -> io::Result<TcpListener> {
     }
 }
 
-/// A browser needs one connection, and opens a few more on suspicion.
+/// The most connections at once: a browser needs one, and may open a few more in advance.
 const MOST_AT_ONCE: usize = 32;
 const PAUSE: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! A login from end to end: find the authorization server, become its client, bring tokens, keep them.
+//! A login from end to end: finds the authorization server, becomes its client, gets tokens, stores them.
 
 mod browser;
 mod client;
@@ -32,30 +32,30 @@ pub(crate) use find::find;
 pub use outlook::{ClientOutlook, LoginOutlook};
 pub(crate) use take_over::take_over;
 
-/// What a login begins with.
+/// The start of a login.
 pub(crate) struct Login {
     pub(crate) context: Arc<Context>,
-    /// What the MCP server asked for.
+    /// The challenges of the MCP server.
     pub(crate) challenges: Challenges,
     /// All scopes to ask for, after a demand for more.
     pub(crate) scopes: Option<ScopeSet>,
-    /// The last login.
+    /// The record of the last login.
     pub(crate) recorded: Option<GrantRecord>,
-    /// Whose idea it was.
+    /// What began the login.
     pub(crate) begun_by: BegunBy,
 }
 
-/// Whose idea a login was.
+/// What began a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BegunBy {
-    /// A call needs it: an authorization server that has changed is not trusted with what it did not issue.
+    /// A call needs it: an authorization server that has changed gets nothing that it did not issue.
     Call,
-    /// A person, who accepts whatever the server has become.
+    /// A person began it, and accepts the server as it is now.
     Person,
 }
 
 impl Login {
-    /// Brings tokens and keeps them.
+    /// Gets tokens and stores them.
     pub(crate) async fn run(
         &self,
         person: Option<&dyn Person>,
@@ -76,7 +76,8 @@ impl Login {
         }
     }
 
-    /// The same issuer with an endpoint elsewhere may be somebody else.
+    /// Checks that no endpoint has moved: an issuer of this name with an endpoint elsewhere may be an
+    /// impostor.
     fn check_endpoints(&self, found: &Found) -> Result<(), LoginFailure> {
         let same = self.recorded.as_ref().filter(|it| it.endpoints.issuer() == found.server.issuer);
         match (same, self.begun_by) {
@@ -108,7 +109,7 @@ impl Login {
         self.complete(Granted { found, client, scopes, key }, request).await
     }
 
-    /// A new key for the tokens of this login, if they are to be bound to one.
+    /// Returns a new key for the tokens of this login, if they are to be bound to one.
     fn dpop_key(&self, found: &Found) -> Result<Option<DpopKey>, LoginFailure> {
         let wish = DpopWish {
             is_challenged: self.challenges.has_scheme(Scheme::Dpop),
@@ -132,7 +133,7 @@ impl Login {
         ScopeRequest::choose(sources, &found.server)
     }
 
-    /// Exchanges what was granted for tokens and keeps them, whatever becomes of whoever waits: a code is
+    /// Exchanges what was granted for tokens and stores them, even if the caller stops waiting: a code is
     /// good for one exchange only.
     async fn complete(
         &self,
@@ -155,7 +156,7 @@ impl Login {
     }
 }
 
-/// What a login has brought but tokens.
+/// The result of a login without the tokens.
 struct Granted {
     found: Found,
     client: Client,
@@ -181,7 +182,7 @@ async fn keep(
     record.resource_parameter = found.resource;
     record.requested = scopes;
     record.tokens = Some(tokens);
-    // A process that renews the login later was told nothing of how it was made.
+    // A process that renews the login later does not have these settings.
     record.sends_id_token = context.oauth.uses_id_token;
     record.allows_near_hosts = context.oauth.near_hosts == NearHosts::Allowed;
     record.dpop_key = key.map(|key| key.stored()).transpose()?;

@@ -1,4 +1,4 @@
-//! Whether somebody must log in, followed over time and over processes.
+//! Whether a person must log in, followed over time and across processes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::token_source::TokenSource;
 
-/// Whether somebody must log in.
+/// Whether a person must log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoginState {
-    /// Somebody must log in before any call can be made.
+    /// A person must log in before any call can be made.
     Needed(LoginReason),
-    /// No call has found yet that somebody must.
+    /// No call has found yet that a person must log in.
     NotNeeded,
 }
 
-/// Follows whether somebody must log in. Made by [`Account::watch`](crate::Account::watch).
+/// Follows whether a person must log in. Made by [`Account::watch`](crate::Account::watch).
 ///
-/// While it is waited for, the store is looked at: every half second while somebody must log in, so that
-/// programs go on by themselves when somebody has done so in another process, and every five seconds
-/// otherwise, so that they stop when somebody has logged out.
+/// While it is awaited, the store is looked at: every half second while a login is needed, so that programs
+/// go on by themselves after a login in another process, and every five seconds otherwise, so that they stop
+/// after a logout.
 pub struct LoginWatch {
     tokens: Arc<TokenSource>,
     needed: watch::Receiver<Option<LoginReason>>,
@@ -36,18 +36,18 @@ impl LoginWatch {
         Self { needed: tokens.needed(), tokens, looked: Instant::now() }
     }
 
-    /// Whether somebody must log in, as far as is known.
+    /// Returns whether a person must log in, as far as is known.
     pub fn state(&self) -> LoginState {
         LoginState::of(self.needed.borrow().clone())
     }
 
-    /// Waits until that changes. Nothing is lost if the future is dropped.
+    /// Waits until the state changes. Nothing is lost if the future is dropped.
     pub async fn changed(&mut self) -> LoginState {
         loop {
             let pause = self.tokens.look_after();
             tokio::select! {
                 biased;
-                // The sender is in the source of tokens, which is ours.
+                // The sender is in the token source, which we own.
                 _ = self.needed.changed() => {
                     return LoginState::of(self.needed.borrow_and_update().clone());
                 }
@@ -74,5 +74,5 @@ impl fmt::Debug for LoginWatch {
     }
 }
 
-/// How long there may be nothing to look for before that is asked again.
+/// How long to wait when there is nothing to look for.
 const IDLE: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! Whoever logs in: sees where, and may bring the callback by hand.
+//! The person who logs in: sees where, and may bring the callback by hand.
 
 mod browser;
 mod function;
@@ -18,12 +18,12 @@ pub use terminal::Terminal;
 ///
 /// Without one no login is ever begun: a program in the background must not open windows.
 pub trait Person: Send + Sync + 'static {
-    /// Shows what the person is to do. The login goes on whatever comes of it.
+    /// Shows the login to the person. The login goes on whatever comes of it.
     fn show<'a>(&'a self, prompt: &'a LoginPrompt) -> BoxFuture<'a, ()>;
 
-    /// Waits for the URL that the browser was sent to, which the person pastes if the browser runs on
-    /// another machine. It is asked again if what was pasted does not belong to the login. By default it
-    /// never ends.
+    /// Waits for the URL that the browser was sent to, which the person pastes if the browser runs on another
+    /// machine. It is called again if what was pasted does not belong to the login. By default it never
+    /// completes.
     fn pasted(&self) -> BoxFuture<'_, String> {
         Box::pin(std::future::pending())
     }
@@ -31,7 +31,7 @@ pub trait Person: Send + Sync + 'static {
 
 /// A login as a person sees it.
 ///
-/// It prints itself as a few lines of text that hold the URL; `Debug` does not.
+/// `Display` prints a few lines of text with the URL; `Debug` leaves the URL out.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct LoginPrompt {
@@ -39,16 +39,16 @@ pub struct LoginPrompt {
     pub url: String,
     /// The code that the person compares or types in; `None` if a browser comes back by itself.
     pub user_code: Option<String>,
-    /// The host of the authorization server: what a person can recognise.
+    /// The host of the authorization server, which a person can recognise.
     pub issuer_host: String,
     /// The MCP server that the login is for.
     pub server: String,
-    /// What is asked for.
+    /// The scopes that are asked for.
     pub scopes: ScopeSet,
 }
 
 impl LoginPrompt {
-    /// Whether the login is at another host than the MCP server's, which a person should look at twice.
+    /// Whether the login is at another host than the MCP server's, so that a person should check it.
     pub fn is_at_other_host(&self) -> bool {
         HttpUrl::parse(&self.server).is_ok_and(|server| server.host() != self.issuer_host)
     }
@@ -70,7 +70,7 @@ impl fmt::Display for LoginPrompt {
     }
 }
 
-/// The URL holds the state of the login.
+/// Leaves out the URL, which holds the state of the login.
 impl fmt::Debug for LoginPrompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LoginPrompt")

@@ -1,8 +1,8 @@
-//! What differs by platform, and no other file of this crate names one: whose a file is, where data is kept,
-//! and what opens a browser.
+//! What differs by platform: the owner of a file, the folder for data, and the program that opens a browser.
+//! No other file of this crate names a platform.
 //!
-//! On Unix a file has an owner and a mode. Elsewhere a file has the rights of its folder, which is below the
-//! user's own.
+//! On Unix a file has an owner and a mode. Elsewhere a file has the permissions of its folder, which is below
+//! the user's own.
 
 pub(crate) use folder::{data_folder, home_folder};
 pub(crate) use opener::opener;
@@ -20,7 +20,7 @@ mod rights {
 
     use rustix::fs::OFlags;
 
-    /// Whether it is this user's, and nobody else may read or write it.
+    /// Checks that the file is this user's, and that no other user may read or write it.
     pub(crate) fn check_private(found: &Metadata) -> Result<(), &'static str> {
         if found.uid() != rustix::process::geteuid().as_raw() {
             return Err("it belongs to another user");
@@ -37,7 +37,7 @@ mod rights {
             return Ok(());
         }
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        // A umask may have taken rights of the owner's, too.
+        // A umask may have removed permissions of the owner, too.
         fs::set_permissions(folder, Permissions::from_mode(0o700))
     }
 
@@ -60,12 +60,12 @@ mod rights {
         options.custom_flags(careful()).open(path)
     }
 
-    /// What was renamed in a folder is on the disk only with the folder.
+    /// Syncs a folder: a rename in it is on the disk only when the folder is.
     pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
         File::open(folder)?.sync_all()
     }
 
-    /// A symbolic link is not followed, and a pipe is not waited for.
+    /// Returns the flags by which a symbolic link is not followed, and a pipe is not waited for.
     const fn careful() -> i32 {
         OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits().cast_signed()
     }
@@ -108,7 +108,7 @@ mod rights {
 mod folder {
     use std::path::PathBuf;
 
-    /// Where programs keep the data of this user.
+    /// Returns where programs keep the data of this user.
     pub(crate) fn data_folder() -> Option<PathBuf> {
         let variable =
             |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
@@ -122,7 +122,7 @@ mod folder {
         }
     }
 
-    /// The user's own folder.
+    /// Returns the user's home folder.
     pub(crate) fn home_folder() -> Option<PathBuf> {
         let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
         std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute())
@@ -134,7 +134,7 @@ mod process {
     use rustix::io::Errno;
     use rustix::process::{Pid, test_kill_process};
 
-    /// Whether a process is there. One of another user is, too.
+    /// Whether a process runs, also one of another user.
     pub(crate) fn is_running(pid: u32) -> bool {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
         pid.is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
@@ -143,7 +143,8 @@ mod process {
 
 #[cfg(not(unix))]
 mod process {
-    /// Nobody is asked: who holds something is taken to be there until its time is up.
+    /// Always true, because the platform is not asked: the holder of a lease counts as running until its time
+    /// is up.
     pub(crate) const fn is_running(_: u32) -> bool {
         true
     }
@@ -152,7 +153,7 @@ mod process {
 mod opener {
     use std::process::Command;
 
-    /// The program that opens a URL, without a shell: the URL is its last argument.
+    /// Returns the program that opens a URL, without a shell: the URL is its last argument.
     pub(crate) fn opener() -> Command {
         if cfg!(windows) {
             let mut command = Command::new("rundll32.exe");

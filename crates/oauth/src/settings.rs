@@ -1,4 +1,4 @@
-//! What may be set about a login.
+//! The settings of a login.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::key::{AssertionSource, ClientKey};
 use crate::person::Person;
 use crate::store::{GrantStore, McpRemoteStore};
 
-/// How a client logs in.
+/// The settings by which a client logs in.
 ///
 /// ```
 /// use ridethrough_oauth::person::Terminal;
@@ -58,12 +58,12 @@ pub struct OAuth {
 
 pub(crate) type OnLoginNeeded = Arc<dyn Fn(&LoginReason) + Send + Sync>;
 
-/// How tokens are come by.
+/// The way to get tokens.
 #[derive(Clone)]
 pub(crate) enum Flow {
     /// A person logs in by a browser on this machine.
     Browser,
-    /// The client is known by its key; there is no person.
+    /// The client authenticates with its key; there is no person.
     ClientCredentials(ClientKey),
     /// A person logs in on another device.
     Device,
@@ -77,12 +77,12 @@ pub(crate) enum Flow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedirectTo {
     /// `127.0.0.1` or `localhost`; the listener is on this machine in either case. The default is
-    /// `127.0.0.1`, which nothing but this machine answers for.
+    /// `127.0.0.1`, which can never name another machine.
     pub host: String,
-    /// The port; `None` is the one of the last registration if it is free, else any. A port that is set
+    /// The port. `None` means the one of the last registration if it is free, else any. A port that is set
     /// must be free: many servers compare it.
     pub port: Option<u16>,
-    /// The path; `/callback`.
+    /// The path; by default `/callback`.
     pub path: String,
 }
 
@@ -93,7 +93,7 @@ impl Default for RedirectTo {
 }
 
 impl OAuth {
-    /// A login by a browser. The name is what people read when they consent.
+    /// Creates a login by a browser. People read the name when they consent.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             flow: Flow::Browser,
@@ -121,7 +121,7 @@ impl OAuth {
         }
     }
 
-    /// Tokens of the client itself: nobody logs in.
+    /// Gets tokens for the client itself: no person logs in.
     ///
     /// ```
     /// use ridethrough_oauth::{ClientKey, OAuth, Secret};
@@ -133,11 +133,11 @@ impl OAuth {
         Self { flow: Flow::ClientCredentials(key), ..Self::new(id.clone()).client_id(id) }
     }
 
-    /// Tokens for the word of the platform that runs the client (RFC 7523): nobody logs in.
+    /// Gets tokens by an assertion of the platform that runs the client (RFC 7523): no person logs in.
     ///
-    /// The assertion is a JWT that the platform signs, such as a projected service account token. It is
-    /// brought anew for each request, and sent to the token endpoint only. An error is told to the call
-    /// that needs a token.
+    /// The assertion is a JWT that the platform signs, such as a projected service account token. It is read
+    /// anew for each request, and sent to the token endpoint only. An error is reported to the call that
+    /// needs a token.
     ///
     /// ```
     /// use ridethrough_oauth::{OAuth, Secret};
@@ -159,35 +159,35 @@ impl OAuth {
         Self { flow: Flow::WorkloadIdentity(source), ..Self::new(id.clone()).client_id(id) }
     }
 
-    /// Tokens for the word of an enterprise's identity provider (ID-JAG): the person has logged in there, and
-    /// logs in nowhere else. The id is that of the client at the authorization server of the MCP server; set
-    /// its secret by [`client_secret`](Self::client_secret).
+    /// Gets tokens by an assertion of an enterprise's identity provider (ID-JAG): the person has logged in
+    /// there, and logs in nowhere else. `id` is that of the client at the authorization server of the MCP
+    /// server; set its secret by [`client_secret`](Self::client_secret).
     pub fn enterprise_managed(id: impl Into<String>, provider: IdentityProvider) -> Self {
         let id = id.into();
         Self { flow: Flow::Enterprise(provider), ..Self::new(id.clone()).client_id(id) }
     }
 
-    /// The client that a person registered at the authorization server.
+    /// Sets the client that a person registered at the authorization server.
     pub fn client_id(mut self, id: impl Into<String>) -> Self {
         self.client_id = Some(id.into());
         self
     }
 
-    /// The secret of the client that a person registered.
+    /// Sets the secret of the client that a person registered.
     pub fn client_secret(mut self, secret: Secret) -> Self {
         self.client_secret = Some(secret);
         self
     }
 
-    /// Where the client's metadata is published: its id at servers that read such documents. Others are
-    /// registered at.
+    /// Sets the URL at which the client's metadata is published: it is the client's id at servers that read
+    /// such documents. At other servers the client registers itself.
     pub fn client_metadata_url(mut self, url: impl Into<String>) -> Self {
         self.client_metadata_url = Some(url.into());
         self
     }
 
-    /// Registers a new client although one that registered itself before is known, for servers that have
-    /// forgotten it and do not say so.
+    /// Registers a new client although an earlier one is known, for servers that have forgotten it and do not
+    /// say so.
     pub const fn new_client(mut self) -> Self {
         self.registers_anew = true;
         self
@@ -199,19 +199,19 @@ impl OAuth {
         self
     }
 
-    /// The person's name for one of several accounts at the server.
+    /// Sets the person's name for one of several accounts at the server.
     pub fn profile(mut self, name: impl Into<String>) -> Self {
         self.profile = name.into();
         self
     }
 
-    /// Where the browser is sent back to.
+    /// Sets where the browser is sent back to.
     pub fn redirect(mut self, to: RedirectTo) -> Self {
         self.redirect = to;
         self
     }
 
-    /// What is sent as `resource`: by default what the server's metadata says.
+    /// Sets what is sent as `resource`: by default what the server's metadata says.
     pub fn resource(mut self, resource: ResourceParameter) -> Self {
         self.resource = resource;
         self
@@ -223,14 +223,14 @@ impl OAuth {
         self
     }
 
-    /// Takes it that the authorization server knows PKCE with S256 if its metadata does not speak of PKCE.
+    /// Assumes that the authorization server knows PKCE with S256 if its metadata does not mention PKCE.
     pub const fn assume_pkce(mut self) -> Self {
         self.pkce = PkceRule::Assumed;
         self
     }
 
-    /// When tokens are bound to a key, so that they are of no use to a thief (DPoP, RFC 9449): by default
-    /// where the MCP server asks for it. The key is made for each login and stored with its tokens.
+    /// Sets when tokens are bound to a key, so that they are of no use to a thief (DPoP, RFC 9449): by
+    /// default where the MCP server asks for it. The key is made for each login and stored with its tokens.
     pub const fn dpop(mut self, rule: DpopRule) -> Self {
         self.dpop = rule;
         self
@@ -253,7 +253,7 @@ impl OAuth {
         self
     }
 
-    /// Sends requests with the identity token instead of the access token, until that ends.
+    /// Sends requests with the identity token instead of the access token, until the identity token ends.
     pub const fn use_id_token(mut self) -> Self {
         self.uses_id_token = true;
         self
@@ -265,39 +265,40 @@ impl OAuth {
         self
     }
 
-    /// How long a person has for a login; 300 s.
+    /// Sets how long a person has for a login; by default 300 s.
     pub const fn login_within(mut self, time: Duration) -> Self {
         self.login_within = time;
         self
     }
 
-    /// Where grants are kept; by default in files ([`FileStore::new`](crate::store::FileStore::new)).
+    /// Sets where grants are kept; by default in files ([`FileStore::new`](crate::store::FileStore::new)).
     pub fn store(mut self, store: impl GrantStore) -> Self {
         self.store = Some(Arc::new(store));
         self
     }
 
-    /// Takes over the login that a person has made with `mcp-remote`, if there is none of our own, and shares
-    /// it for as long as it is there: renewed tokens are written into both stores, under both locks.
+    /// Uses the login that a person has made with `mcp-remote`, if there is none of our own, and shares it
+    /// for as long as it exists: renewed tokens are written into both stores, under both locks.
     pub fn mcp_remote(mut self, store: McpRemoteStore) -> Self {
         self.mcp_remote = Some(store);
         self
     }
 
-    /// Who logs in. Without one a login is never begun, and calls that need it end with an error.
+    /// Sets the person who logs in. Without one a login is never begun, and calls that need it end with an
+    /// error.
     pub fn person(mut self, person: impl Person) -> Self {
         self.person = Some(Arc::new(person));
         self
     }
 
-    /// Is told when a call finds that somebody must log in and there is nobody: once, however many calls
-    /// find it, until there is another token or another reason.
+    /// Sets the function that is called when a call finds that a person must log in and none is set: once,
+    /// however many calls find it, until there is another token or another reason.
     pub fn on_login_needed(mut self, tell: impl Fn(&LoginReason) + Send + Sync + 'static) -> Self {
         self.on_login_needed = Some(Arc::new(tell));
         self
     }
 
-    /// Reads the time from this instead of the system's clock, for tests.
+    /// Reads the time from this function instead of the system's clock, for tests.
     pub fn clock(mut self, now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         self.clock = Clock::new(now);
         self
@@ -314,5 +315,5 @@ impl fmt::Debug for OAuth {
     }
 }
 
-/// A person has to find the window, a password and perhaps a telephone.
+/// How long a person has: they have to find the window, a password and perhaps a telephone.
 const LOGIN_WITHIN: Duration = Duration::from_secs(300);

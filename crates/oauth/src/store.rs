@@ -1,4 +1,4 @@
-//! Where grants are kept: by account, one process at a time.
+//! The stores of grants: by account, changed by one process at a time.
 
 mod file;
 #[cfg(feature = "keyring")]
@@ -24,21 +24,21 @@ pub use memory::MemoryStore;
 
 /// Keeps the grants of people.
 ///
-/// Several processes may use one store. Whoever changes a grant holds its lock from the moment that the
-/// record is read until it is written, a request to the authorization server in between included: a
+/// Several processes may use one store. A process that changes a grant holds its lock from the moment that
+/// the record is read until it is written, a request to the authorization server in between included: a
 /// refresh token that is sent twice may end the login of all of them.
 pub trait GrantStore: Send + Sync + 'static {
-    /// The record of an account; `None` if there is none.
+    /// Returns the record of an account; `None` if there is none.
     fn load<'a>(
         &'a self,
         account: &'a AccountKey,
     ) -> BoxFuture<'a, Result<Option<GrantRecord>, StoreError>>;
 
-    /// Waits for the lock of an account. An error if it cannot be had in time: nothing is sent then.
+    /// Waits for the lock of an account. Fails if that takes too long: nothing is sent then.
     fn lock<'a>(&'a self, account: &'a AccountKey) -> BoxFuture<'a, Result<StoreLock, StoreError>>;
 
-    /// Puts `new` in the place of `expected`; `None` is no record. Nothing is changed if another record
-    /// is found, which is then the answer.
+    /// Stores `new` in the place of `expected`; `None` means no record. If another record is found, nothing
+    /// is changed and the record is returned.
     fn compare_and_swap<'a>(
         &'a self,
         lock: &'a StoreLock,
@@ -47,19 +47,19 @@ pub trait GrantStore: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Swap, StoreError>>;
 }
 
-/// The right to change the grant of an account; given back when it is dropped.
+/// The right to change the grant of an account, released when it is dropped.
 pub struct StoreLock {
     account: AccountKey,
     _guard: Box<dyn Send + Sync>,
 }
 
 impl StoreLock {
-    /// The lock of this account, which is given back when `guard` is dropped.
+    /// Makes the lock of this account, which is released when `guard` is dropped.
     pub fn new(account: AccountKey, guard: impl Send + Sync + 'static) -> Self {
         Self { account, _guard: Box::new(guard) }
     }
 
-    /// The account.
+    /// Returns the account.
     pub const fn account(&self) -> &AccountKey {
         &self.account
     }
@@ -71,10 +71,10 @@ impl fmt::Debug for StoreLock {
     }
 }
 
-/// What became of a change.
+/// The outcome of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Swap {
-    /// Nothing was changed: this is what was found.
+    /// Nothing was changed: this record was found.
     Conflict(Option<Box<GrantRecord>>),
     /// The new record is in its place.
     Done,
@@ -84,14 +84,14 @@ pub enum Swap {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The system failed.
+    /// The system returned an error.
     #[error("`{path}` could not be {doing}")]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// What was tried: `read`, `written`, `locked`.
         doing: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Another process holds the lock.
@@ -100,10 +100,10 @@ pub enum StoreError {
         /// The lock file.
         path: PathBuf,
     },
-    /// No folder was named, and the platform has none.
+    /// No folder was set, and the platform has none.
     #[error("there is no folder for logins; set `RIDETHROUGH_AUTH_DIR`")]
     NoFolder,
-    /// A file or folder that others can write or read, or that leads elsewhere.
+    /// The file or folder can be read or written by other users, or is a link.
     #[error("`{path}` is not used: {why}")]
     NotPrivate {
         /// The file or folder.
@@ -114,12 +114,12 @@ pub enum StoreError {
     /// A store of the application's own failed.
     #[error("{0}")]
     Other(String),
-    /// A record that cannot be used. It is left as it is.
+    /// The record cannot be used. It is left unchanged.
     #[error("`{path}` cannot be used")]
     Record {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Why the record cannot be used.
         source: RecordError,
     },
 }

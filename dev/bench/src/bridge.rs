@@ -112,7 +112,7 @@ impl Stage {
 /// Two values of each round of each bridge.
 type BridgePairs<'a> = [(&'a str, Vec<(f64, f64)>)];
 
-/// Our values, and beside them the rivals', each round as a ratio to the floor's.
+/// Returns our values, and beside them the rivals', each round as a ratio to the floor's.
 fn against_floor(figure: Figure, all: &BridgePairs<'_>, pick: fn((f64, f64)) -> f64) -> Figure {
     let [(_, floor), (_, ours), rivals @ ..] = all else { return figure };
     let ratios = |rounds: &[(f64, f64)]| {
@@ -122,7 +122,7 @@ fn against_floor(figure: Figure, all: &BridgePairs<'_>, pick: fn((f64, f64)) -> 
     rivals.iter().fold(figure, |figure, (name, rounds)| figure.beside(*name, ratios(rounds)))
 }
 
-/// Our values, with the floor's and the rivals' beside them.
+/// Returns our values, with the floor's and the rivals' beside them.
 fn with_floor(figure: Figure, all: &BridgePairs<'_>, pick: fn((f64, f64)) -> f64) -> Figure {
     let [(_, floor), (_, ours), rivals @ ..] = all else { return figure };
     let values = |rounds: &[(f64, f64)]| rounds.iter().map(|it| pick(*it)).collect::<Vec<_>>();
@@ -131,7 +131,7 @@ fn with_floor(figure: Figure, all: &BridgePairs<'_>, pick: fn((f64, f64)) -> f64
     rivals.fold(figure, |figure, (name, rounds)| figure.beside(*name, values(rounds)))
 }
 
-/// The median time of a call, and the CPU time for one, in microseconds.
+/// Returns the median time of a call, and the CPU time for one, in microseconds.
 fn round(process: &mut Process, calls: usize) -> Result<(f64, f64)> {
     let before = cpu(process.id())?;
     let times: Result<Vec<_>> = (0..calls).map(|_| Ok(micros(process.call()?))).collect();

@@ -10,7 +10,7 @@ use crate::pace::Pace;
 use crate::rivals::{RMCP, RMCP_POOLED};
 use crate::server::Server;
 
-/// One call after the other: P3 and P4.
+/// Measures one call after the other: P3 and P4.
 pub(crate) fn sequential(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for (way, answers) in WAYS {
@@ -28,7 +28,7 @@ pub(crate) fn sequential(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// 64 calls at a time: P5.
+/// Measures 64 calls at a time: P5.
 pub(crate) fn crowded(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let as_it_comes = "rmcp as it comes / ours, CPU per call, 64 at once";
     let as_it_comes = Figure::more("P5", as_it_comes, "x").bars(3.0, 5.0);
@@ -43,7 +43,7 @@ pub(crate) fn crowded(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     Ok(wanted.map(|(name, figure)| turns.over_ours(figure, name)).into())
 }
 
-/// Answers of a megabyte: P6.
+/// Measures answers of a megabyte: P6.
 pub(crate) fn big(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for (way, answers) in WAYS {
@@ -97,7 +97,7 @@ impl Turns {
         Ok(Self { all: all.collect() })
     }
 
-    /// Our values, and beside them the rivals', each round as a ratio to the floor's.
+    /// Returns our values, and beside them the rivals', each round as a ratio to the floor's.
     fn against_floor(&self, figure: Figure, cost: fn(&Round) -> f64) -> Figure {
         let [(_, floor), (_, ours), rivals @ ..] = &*self.all else { return figure };
         let figure = figure.rounds(ratios(ours, floor, cost));
@@ -106,7 +106,7 @@ impl Turns {
         })
     }
 
-    /// A rival's CPU time as a ratio to ours.
+    /// Returns a rival's CPU time as a ratio to ours.
     fn over_ours(&self, figure: Figure, name: &str) -> Figure {
         let rival = self.all.iter().find(|(it, _)| it == name);
         match (&*self.all, rival) {

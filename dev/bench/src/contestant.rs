@@ -50,7 +50,7 @@ impl Contestant {
         Ok(running)
     }
 
-    /// How many calls this one makes when the others make this many.
+    /// Returns how many calls this one makes when the others make this many.
     pub(crate) fn share(&self, calls: usize) -> usize {
         (calls / self.fewer.max(1)).max(1)
     }
@@ -126,5 +126,5 @@ impl Drop for Running {
     }
 }
 
-/// Longer than anything that a contestant is asked to do.
+/// The longest time for an answer: longer than anything that a contestant is asked to do.
 const LONGEST: Duration = Duration::from_secs(120);

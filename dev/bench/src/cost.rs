@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-/// The CPU time of all threads of a process, in its own code and in the kernel.
+/// Returns the CPU time of all threads of a process, in its own code and in the kernel.
 ///
 /// It is the scheduler's own account; `getrusage` gives this sum in microseconds.
 pub(crate) fn cpu(process: impl std::fmt::Display) -> Result<Duration> {
@@ -24,7 +24,7 @@ fn of_thread(task: &Path) -> Result<u64> {
     spent.context("the system does not tell what a thread has cost")
 }
 
-/// The memory that a process holds, in bytes.
+/// Returns the memory that a process holds, in bytes.
 pub(crate) fn memory(process: u32) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -36,7 +36,7 @@ pub(crate) fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// A count as a number to divide by.
+/// Returns a count as a number to divide by.
 #[allow(clippy::cast_precision_loss, reason = "counts and sizes here are far below 2^53")]
 pub(crate) const fn number(count: u64) -> f64 {
     count as f64

@@ -74,7 +74,7 @@ fn crumbs(pace: Pace) -> Result<Figure> {
     Ok(Figure::less("P11", what, "x").bars(4.0, 4.0).rounds(rounds))
 }
 
-/// The answer to an echo of this many bytes, as servers write it.
+/// Returns the answer to an echo of this many bytes, as servers write it.
 fn event(len: usize) -> String {
     let text = "x".repeat(len);
     format!(
@@ -93,7 +93,7 @@ fn timed(work: impl FnOnce() -> Result<usize>) -> Result<Duration> {
     Ok(began.elapsed())
 }
 
-/// The floor: searches for line ends, and does nothing else.
+/// Searches for line ends, and does nothing else: the floor.
 fn line_ends(chunks: &[Bytes]) -> usize {
     let mut lines = 0;
     for end in chunks.iter().flat_map(|chunk| memchr_iter(b'\n', chunk)) {

@@ -33,7 +33,7 @@ impl Field {
         Ok(Self { floor, ours, rivals, bridges })
     }
 
-    /// The clients, the floor first and ours second.
+    /// Returns the clients, the floor first and ours second.
     pub(crate) fn clients(&self) -> impl Iterator<Item = &Contestant> {
         [&self.floor, &self.ours].into_iter().chain(&self.rivals)
     }

@@ -29,7 +29,7 @@ pub(crate) enum Better {
 pub(crate) enum Measured {
     /// One value for each round, in any order.
     Rounds(Vec<f64>),
-    /// None, and what would change that.
+    /// There is no value, for this reason.
     Not(&'static str),
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum Verdict {
 }
 
 impl Figure {
-    /// A figure that should be small.
+    /// Creates a figure that should be small.
     pub(crate) fn less(bar: &'static str, what: impl Into<String>, unit: &'static str) -> Self {
         let measured = Measured::Rounds(Vec::new());
         let (must, goal) = (0.0, 0.0);
@@ -68,7 +68,7 @@ impl Figure {
         }
     }
 
-    /// A figure that should be great.
+    /// Creates a figure that should be great.
     pub(crate) fn more(bar: &'static str, what: impl Into<String>, unit: &'static str) -> Self {
         Self { better: Better::More, ..Self::less(bar, what, unit) }
     }
@@ -100,7 +100,7 @@ impl Figure {
         self
     }
 
-    /// The median, if there is a value.
+    /// Returns the median, if there is a value.
     pub(crate) fn value(&self) -> Option<f64> {
         match &self.measured {
             Measured::Rounds(rounds) if !rounds.is_empty() => Some(median(rounds)),
@@ -108,7 +108,7 @@ impl Figure {
         }
     }
 
-    /// The best and the worst round.
+    /// Returns the best and the worst round.
     pub(crate) fn range(&self) -> Option<(f64, f64)> {
         match &self.measured {
             Measured::Rounds(rounds) if !rounds.is_empty() => Some(span(rounds)),
@@ -116,7 +116,7 @@ impl Figure {
         }
     }
 
-    /// The verdict. A figure without rounds that should have been measured is missed, not skipped.
+    /// Returns the verdict. A figure without rounds that should have been measured is missed, not skipped.
     pub(crate) fn verdict(&self) -> Verdict {
         if let Measured::Not(_) = self.measured {
             return Verdict::NotMeasured;
@@ -134,14 +134,14 @@ impl Figure {
     }
 }
 
-/// The median; for an empty list, a value that never passes.
+/// Returns the median; for an empty list, a value that never passes.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The least and the greatest value.
+/// Returns the least and the greatest value.
 pub(crate) fn span(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, ensure};
 
-/// The path of a program that was built with this one.
+/// Returns the path of a program that was built with this one.
 pub(crate) fn beside(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe().context("this program does not know where it is")?;
     let folder = own.parent().context("this program is in no folder")?;

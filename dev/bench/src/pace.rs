@@ -12,6 +12,6 @@ pub(crate) struct Pace {
 impl Pace {
     pub(crate) const FULL: Self = Self { rounds: 15, calls: 4_000 };
     pub(crate) const QUICK: Self = Self { rounds: 5, calls: 1_500 };
-    /// Only to see that everything runs: says nothing about speed.
+    /// The pace for a test that everything runs; it says nothing about speed.
     pub(crate) const SMOKE: Self = Self { rounds: 2, calls: 200 };
 }

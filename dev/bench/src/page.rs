@@ -31,7 +31,7 @@ pub(crate) fn write(root: &Path, figures: &[Figure], args: &Args) -> Result<()> 
     fs::write(&page, new).with_context(|| format!("{} cannot be written", page.display()))
 }
 
-/// The figures as Markdown.
+/// Returns the figures as Markdown.
 fn measured(figures: &[Figure], args: &Args) -> String {
     let Pace { rounds, calls } = args.pace;
     let rivals = if args.rivals == Rivals::Installed { " --rivals" } else { "" };
@@ -58,7 +58,7 @@ fn picked<'a>(figures: &'a [Figure], bars: &[&str]) -> Vec<&'a Figure> {
     figures.iter().filter(|figure| bars.contains(&figure.bar)).collect()
 }
 
-/// The page with this text between its marks.
+/// Returns the page with this text between its marks.
 fn replaced(page: &str, text: &str) -> Result<String> {
     let (Some((before, rest)), true) = (page.split_once(BEGIN), page.matches(BEGIN).count() == 1)
     else {
@@ -68,13 +68,13 @@ fn replaced(page: &str, text: &str) -> Result<String> {
     Ok(format!("{before}{BEGIN}\n{text}{END}{after}"))
 }
 
-/// The date, by the calendar of RFC 3339.
+/// Returns the date, by the calendar of RFC 3339.
 fn today() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     date(now.as_secs() / 86_400)
 }
 
-/// The date this many days after 1970-01-01.
+/// Returns the date this many days after 1970-01-01.
 fn date(days: u64) -> String {
     // Counted from March, so that the day that leap years add is the last one.
     let days = days + 719_468;
@@ -90,7 +90,7 @@ fn date(days: u64) -> String {
 const BEGIN: &str = "<!-- measured: ./bench --write replaces what follows -->";
 const END: &str = "<!-- measured: end -->";
 
-/// The charts: name, title and what is in them.
+/// The charts: name, title and the figures in each.
 const CHARTS: [(&str, &str, &[&str]); 7] = [
     ("connections", "Connections", &["P1", "P2"]),
     ("calls", "What a call costs", &["P3", "P4", "P5"]),

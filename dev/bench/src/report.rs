@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::figure::{Beside, Figure, Measured, Verdict, median, span};
 use crate::pace::Pace;
 
-/// The table, in Markdown.
+/// Returns the table, in Markdown.
 pub(crate) fn table(figures: &[Figure]) -> String {
     let mut text = HEAD.to_owned();
     for figure in figures {
@@ -35,7 +35,7 @@ pub(crate) fn table(figures: &[Figure]) -> String {
     text
 }
 
-/// The rivals' values of this run, in Markdown; empty if none took part.
+/// Returns the rivals' values of this run, in Markdown; empty if none took part.
 pub(crate) fn others(figures: &[Figure]) -> String {
     let mut text = String::new();
     for figure in figures.iter().filter(|figure| !figure.beside.is_empty()) {
@@ -55,7 +55,7 @@ pub(crate) fn others(figures: &[Figure]) -> String {
     text
 }
 
-/// All figures with every round, as JSON.
+/// Returns all figures with every round, as JSON.
 pub(crate) fn json(figures: &[Figure], pace: Pace) -> String {
     let all: Vec<_> = figures.iter().map(figure_json).collect();
     let value = json!({ "rounds": pace.rounds, "calls": pace.calls, "figures": all });
@@ -99,7 +99,7 @@ fn with_unit(value: f64, figure: &Figure) -> String {
     format!("{} {}", number(value), figure.unit).trim_end().to_owned()
 }
 
-/// A number with as many digits as are significant.
+/// Returns a number with as many digits as are significant.
 pub(crate) fn number(value: f64) -> String {
     match value {
         whole if whole.fract() == 0.0 => format!("{whole:.0}"),

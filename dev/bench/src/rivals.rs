@@ -64,7 +64,7 @@ const SCRIPTS: [(&str, &str); 3] = [
     ("typescript-v1", "typescript/client.mjs"),
 ];
 
-/// An interpreter takes a hundred times as long for a call.
+/// The factor by which an interpreter makes fewer calls: it takes a hundred times as long for a call.
 const INTERPRETED: usize = 20;
 
 fn left_out(name: &str, error: &anyhow::Error) {
@@ -102,7 +102,7 @@ impl Places {
         Ok(target.join("release"))
     }
 
-    /// A client in another language.
+    /// Installs a client in another language.
     fn script(&self, name: &str, script: &str) -> Result<Contestant> {
         let (program, _) = self.install(name)?;
         let (file, folder) = (self.sources.join(script), self.scratch.join(name));

@@ -79,17 +79,17 @@ impl Server {
         self.address
     }
 
-    /// The URL at which it answers this contestant in this way.
+    /// Returns the URL at which it answers this contestant in this way.
     pub(crate) fn url(&self, way: &str, name: &str) -> String {
         format!("{}://{}/{way}/{name}", self.scheme, self.address)
     }
 
-    /// How many connections began with a request for this path.
+    /// Returns how many connections began with a request for this path.
     pub(crate) fn connections(&self, way: &str, name: &str) -> u64 {
         self.tally.paths().get(&format!("/{way}/{name}")).copied().unwrap_or_default()
     }
 
-    /// How many standing streams are open, of all paths.
+    /// Returns how many standing streams are open, of all paths.
     pub(crate) fn standing(&self) -> u64 {
         self.tally.standing.load(Ordering::Relaxed)
     }

@@ -74,7 +74,7 @@ fn with_sessions(contestant: &Contestant, server: &Server, count: u64) -> Result
     Ok((running, grown))
 }
 
-/// How many streams are open once those of ended processes are gone and new ones are there.
+/// Returns how many streams are open once those of ended processes are gone and new ones are there.
 fn settled(server: &Server) -> u64 {
     let mut last = server.standing();
     loop {
@@ -101,6 +101,6 @@ const WARM: u64 = 20;
 const RESTING: u64 = 1_000;
 const FEW: u64 = 250;
 const MANY: u64 = 3_000;
-/// Long enough for streams that are being opened or closed to settle.
+/// How long streams that are being opened or closed take to settle.
 const CALM: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(60);

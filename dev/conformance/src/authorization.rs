@@ -1,7 +1,7 @@
-//! How the client under test logs in: the library's own login, with a browser that only follows redirects.
+//! The login of the client under test: the library's own, with a browser that only follows redirects.
 //!
-//! Discovery, registration, scopes, step-up, a moved authorization server and the checks of a callback are the
-//! library's. Only what a user would set is set here, from what the suite names in the environment.
+//! Discovery, registration, scopes, step-up, a moved authorization server and the checks of a callback are
+//! the library's. Only what a user would set is set here, from the variables of the suite.
 
 use anyhow::{Context, Result, bail};
 use ridethrough::Client;
@@ -11,15 +11,15 @@ use ridethrough_oauth::store::MemoryStore;
 use ridethrough_oauth::{ClientKey, IdentityProvider, OAuth, Secret, SigningKey};
 use serde::Deserialize;
 
-/// What the suite says about the client; each scenario has some of it.
+/// The facts that the suite gives about the client; each scenario has some of them.
 #[derive(Default, Deserialize)]
 struct Registered {
     client_id: Option<String>,
     client_secret: Option<String>,
     private_key_pem: Option<String>,
-    /// What the platform of a workload says of it.
+    /// The assertion of a workload's platform.
     valid_jwt: Option<String>,
-    /// The identity provider of an enterprise, our client there, and what it says of the person.
+    /// The identity provider of an enterprise, our client there, and its token about the person.
     idp_issuer: Option<String>,
     idp_client_id: Option<String>,
     idp_id_token: Option<String>,

@@ -210,7 +210,7 @@ async fn go_rounds(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// A value for every required argument of a tool.
+/// Returns a value for every required argument of a tool.
 fn stub(tool: &Tool) -> Value {
     let schema: Value = tool.input_schema.read().unwrap_or_default();
     let required = schema["required"].as_array().cloned().unwrap_or_default();

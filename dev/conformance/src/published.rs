@@ -27,7 +27,7 @@ pub(crate) enum Mark {
 }
 
 impl Sdk {
-    /// The result of this scenario.
+    /// Returns the result of this scenario.
     pub(crate) fn mark(&self, scenario: &Scenario) -> Option<Mark> {
         let is_it = |row: &&Row| row.0 == scenario.name && row.1 == scenario.leg;
         self.rows.iter().find(is_it).map(|row| row.2)

@@ -48,7 +48,7 @@ impl Report {
         self.leaks.is_empty() && self.passed() == self.rows.len()
     }
 
-    /// The last line: counts.
+    /// Returns the last line: counts.
     pub(crate) fn summary(&self) -> String {
         let (all, passed) = (self.rows.len(), self.passed());
         let failed = all - passed + self.leaks.len();
@@ -80,7 +80,7 @@ impl Report {
         text
     }
 
-    /// The scenarios that must pass in one revision, beside the results of others.
+    /// Returns the scenarios that must pass in one revision, beside the results of others.
     fn played(&self, leg: Leg) -> String {
         let mut text = header("scenario", |_| String::new());
         for (scenario, outcome) in self.rows.iter().filter(|(scenario, _)| scenario.leg == leg) {

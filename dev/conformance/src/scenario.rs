@@ -32,7 +32,7 @@ impl Leg {
         }
     }
 
-    /// The title of its table.
+    /// Returns the title of its table.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Extension => "Extensions",
@@ -52,13 +52,13 @@ impl Scenario {
         self.leg.is_required() && self.name != "json-schema-2020-12-preservation"
     }
 
-    /// How many checks must succeed, because a client that sends nothing fails none. One scenario has nine
-    /// for what can be asked, and one more for a notification.
+    /// Returns how many checks must succeed, because a client that sends nothing fails none. One scenario has
+    /// nine for what can be asked, and one more for a notification.
     pub(crate) fn least(&self) -> usize {
         if self.name == "http-standard-headers" { 10 } else { 1 }
     }
 
-    /// How often it may be played: one scenario measures time, and a busy machine is late.
+    /// Returns how often it may be played: one scenario measures time, and a busy machine is late.
     pub(crate) fn tries(&self) -> usize {
         if self.name == "sse-retry" { 2 } else { 1 }
     }
@@ -101,7 +101,7 @@ fn of_line(line: &str) -> Vec<Scenario> {
     known.into_iter().map(|leg| Scenario::new(name, leg)).collect()
 }
 
-/// Without these it is not the suite that we mean.
+/// The scenarios without which it is not the suite that we mean.
 const MUST: &[(&str, Leg)] = &[
     ("elicitation-sep1034-client-defaults", Leg::Sessions),
     ("http-custom-headers", Leg::Stateless),

@@ -71,8 +71,8 @@ async fn play(harness: &Harness, scenario: &Scenario, command: &str) -> Result<V
     }
 }
 
-/// The scenarios that a client that does nothing passes. By the strict rule there must be none, and by the
-/// suite's own verdict no more than are known.
+/// Returns the scenarios that a client that does nothing passes. By the strict rule there must be none, and
+/// by the suite's own verdict no more than are known.
 async fn leaks(harness: &Harness, scenarios: &[&Scenario]) -> Result<Vec<String>> {
     eprintln!("a client that does nothing ...");
     let played = scenarios.iter().map(|scenario| async {
@@ -90,7 +90,7 @@ async fn leaks(harness: &Harness, scenarios: &[&Scenario]) -> Result<Vec<String>
     Ok(leaks.into_iter().flatten().collect())
 }
 
-/// The command that runs this program as a client, for a shell. The suite adds the URL.
+/// Returns the command that runs this program as a client, for a shell. The suite adds the URL.
 fn ours() -> Result<String> {
     let path = std::env::current_exe().context("this program does not know its own path")?;
     let path = path.to_str().context("the path of this program is no text")?;

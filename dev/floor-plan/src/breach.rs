@@ -11,12 +11,12 @@ pub struct Breach {
 }
 
 impl Breach {
-    /// A breach of a whole crate, or of the plan itself.
+    /// Returns a breach of a whole crate, or of the plan itself.
     pub fn of(place: &str, what: impl Into<String>) -> Self {
         Self { place: place.to_owned(), line: 0, what: what.into() }
     }
 
-    /// A breach in one line of a source file.
+    /// Returns a breach in one line of a source file.
     pub fn at(crate_name: &str, file: &str, line: usize, what: impl Into<String>) -> Self {
         Self { place: format!("{crate_name} src/{file}"), line, what: what.into() }
     }

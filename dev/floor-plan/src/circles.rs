@@ -33,7 +33,7 @@ pub fn check(crate_name: &str, together: &[Vec<String>], sources: &[Source]) -> 
     breaches
 }
 
-/// The folder of modules that are listed together, and their names in it.
+/// Returns the folder of modules that are listed together, and their names in it.
 fn split(group: &[String]) -> (&str, BTreeSet<&str>) {
     let parts = || group.iter().map(|path| path.rsplit_once("::").unwrap_or(("", path)));
     (parts().next().map_or("", |(folder, _)| folder), parts().map(|(_, name)| name).collect())
@@ -49,7 +49,7 @@ impl<'a> Tree<'a> {
         Self { modules: modules.iter().map(|module| (&*module.path, module)).collect() }
     }
 
-    /// For each folder, which of its modules imports which other one.
+    /// Returns, for each folder, which of its modules imports which other one.
     fn folders(&self) -> BTreeMap<&'a [String], ImportGraph> {
         let mut folders: BTreeMap<_, ImportGraph> = BTreeMap::new();
         for module in self.modules.values() {
@@ -66,7 +66,7 @@ impl<'a> Tree<'a> {
         folders
     }
 
-    /// The module that a path leads to, through as many re-exports as it takes.
+    /// Returns the module that a path leads to, through as many re-exports as it takes.
     fn target<'b>(&'b self, path: &'b [String], hops: usize) -> &'b [String] {
         let mut depth = path.len();
         while depth > 0 && !self.modules.contains_key(&path[..depth]) {
@@ -131,12 +131,12 @@ impl ImportGraph {
         is_one
     }
 
-    /// The shortest circle, as the places that close it.
+    /// Returns the shortest circle, as the places that close it.
     fn circle(&self) -> Option<Vec<&str>> {
         self.imports.keys().filter_map(|start| self.way_back(start)).min_by_key(Vec::len)
     }
 
-    /// The shortest way from a module to itself.
+    /// Returns the shortest way from a module to itself.
     fn way_back(&self, start: &str) -> Option<Vec<&str>> {
         let mut ways: Vec<(&str, Vec<&str>)> = vec![(start, Vec::new())];
         let mut seen = BTreeSet::new();
@@ -160,7 +160,8 @@ impl ImportGraph {
     }
 }
 
-/// Enough for every re-export of a re-export; it also ends a circle of re-exports.
+/// The most re-exports that are followed: enough for every re-export of a re-export. It also ends a circle of
+/// them.
 const MOST_HOPS: usize = 8;
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ impl Graph {
         self.members.iter().any(|member| member == name)
     }
 
-    /// Everything below a crate, each with the shortest path to it, `a > b > c`.
+    /// Returns everything below a crate, each with the shortest path to it, `a > b > c`.
     fn tree(&self, name: &str) -> BTreeMap<String, String> {
         let mut ways = BTreeMap::from([(name.to_owned(), name.to_owned())]);
         let mut open = VecDeque::from([name.to_owned()]);
@@ -82,7 +82,7 @@ impl Graph {
     }
 }
 
-/// The name in a lock file's `name` or `name version`.
+/// Returns the name in a lock file's `name` or `name version`.
 pub fn name_of(package: &str) -> &str {
     package.split(' ').next().unwrap_or(package)
 }

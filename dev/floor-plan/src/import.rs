@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The text `distance` tokens ahead, empty beyond the end.
+    /// Returns the text `distance` tokens ahead, empty beyond the end.
     fn ahead(&self, distance: usize) -> &'a str {
         self.tokens.get(self.at + distance).map_or("", |token| token.text)
     }

@@ -27,7 +27,7 @@ pub fn check(crate_name: &str, stand_ins: &[String], sources: &[Source]) -> Vec<
     told.collect()
 }
 
-/// The names of the types at the top level of a file.
+/// Returns the names of the types at the top level of a file.
 fn types<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     let (mut depth, mut found) = (0_usize, Vec::new());
     for (at, token) in tokens.iter().enumerate() {

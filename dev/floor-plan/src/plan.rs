@@ -74,12 +74,12 @@ impl Plan {
 pub struct Floors(Vec<Vec<String>>);
 
 impl Floors {
-    /// The floor of a module, counted from the lowest, if it has one.
+    /// Returns the floor of a module, counted from the lowest, if it has one.
     pub fn of(&self, module: &str) -> Option<usize> {
         self.0.iter().position(|floor| floor.iter().any(|name| name == module))
     }
 
-    /// Every module, lowest first.
+    /// Returns every module, lowest first.
     pub fn modules(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flatten().map(String::as_str)
     }

@@ -43,7 +43,7 @@ fn rule(listed: &[String]) -> String {
     format!("of this crate only {} may do that", files.join(" and "))
 }
 
-/// The words that name a platform, where that decides what is compiled or done.
+/// Returns the words that name a platform, where that decides what is compiled or done.
 fn named<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -61,7 +61,7 @@ fn named<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     found
 }
 
-/// The tokens between the brackets after `cfg` or `cfg!`; none if there are no brackets.
+/// Returns the tokens between the brackets after `cfg` or `cfg!`; none if there are no brackets.
 fn condition<'a, 'b>(rest: &'b [Token<'a>]) -> &'b [Token<'a>] {
     let rest = match rest {
         [sign, rest @ ..] if sign.text == "!" => rest,

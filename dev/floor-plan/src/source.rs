@@ -34,7 +34,7 @@ pub fn modules(sources: &[Source]) -> Vec<Module<'_>> {
 }
 
 impl<'a> Module<'a> {
-    /// The module of a file; none under `bin`, where each file is a crate of its own.
+    /// Returns the module of a file; none under `bin`, where each file is a crate of its own.
     fn read(source: &'a Source) -> Option<Self> {
         let path = module_path(&source.file)?;
         let facts = facts(&path, &source.text);

@@ -66,7 +66,7 @@ fn first_piece(rest: &str) -> Option<(Piece, usize)> {
     Some(piece)
 }
 
-/// The length of a block comment; Rust lets them nest.
+/// Returns the length of a block comment; Rust lets them nest.
 fn block_comment(rest: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;
@@ -107,7 +107,7 @@ fn raw_string(rest: &str) -> Option<usize> {
     Some(rest.len() - tail)
 }
 
-/// The length of a character literal, or 1 for the tick of a lifetime or a loop label.
+/// Returns the length of a character literal, or 1 for the tick of a lifetime or a loop label.
 fn character_or_tick(rest: &str) -> usize {
     let mut inside = rest[1..].chars();
     match inside.next() {

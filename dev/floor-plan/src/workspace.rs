@@ -98,7 +98,7 @@ impl Package {
         Ok(sources)
     }
 
-    /// The names of its dependencies, without those of its tests.
+    /// Returns the names of its dependencies, without those of its tests.
     fn needs(&self) -> impl Iterator<Item = &str> {
         let built = self.dependencies.iter().filter(|needed| needed.kind.as_deref() != Some("dev"));
         built.map(|needed| needed.name.as_str())

@@ -82,7 +82,7 @@ fn are_different(elements: &[&RawValue]) -> Option<bool> {
     Some(messages.iter().filter_map(id_of).all(|id| seen.insert(id)))
 }
 
-/// The id of a call: a text in any spelling, or a number as it is spelled.
+/// Returns the id of a call: a text in any spelling, or a number as it is spelled.
 fn id_of(members: &BTreeMap<String, Box<RawValue>>) -> Option<Result<String, String>> {
     serde_json::from_str::<String>(members.get("method")?.get()).ok()?;
     let id = members.get("id")?.get();

@@ -1,4 +1,4 @@
-//! Requests to the loopback listener, and what a person pastes.
+//! Requests to the loopback listener, and texts that a person pastes.
 //!
 //! The first byte chooses the way in and whether the server says that it names itself. In the rest `{S}` is
 //! the state of the login and `{I}` its issuer, which the fuzzer cannot guess.
@@ -12,8 +12,8 @@ use ridethrough_oauth_core::login::{
 use ridethrough_oauth_core::metadata::AuthorizationServer;
 use ridethrough_oauth_core::scope::{ScopeRequest, ScopeSet};
 
-/// Checks that a login ends by its own callback only, once, with the code that stands in it, and that no
-/// code prints itself.
+/// Checks that a login ends by its own callback only, once, with the code in that callback, and that no code
+/// is ever printed.
 pub fn callback(input: &[u8]) {
     let [choice, text @ ..] = input else { return };
     let Ok(text) = str::from_utf8(text) else { return };
@@ -73,7 +73,7 @@ fn state(login: &PendingLogin) -> String {
     state.split('&').next().unwrap_or_default().to_owned()
 }
 
-/// What a login holds once it took this code.
+/// Returns the code that a login holds after this callback.
 fn taken(sends_issuer: bool, code: &str) -> Option<AuthorizationCode> {
     let mut login = login(sends_issuer);
     let encoded: String = code.bytes().map(|byte| format!("%{byte:02X}")).collect();
@@ -87,12 +87,12 @@ fn taken(sends_issuer: bool, code: &str) -> Option<AuthorizationCode> {
 /// The query of a callback.
 struct Query {
     text: String,
-    /// Whether the listener must take it. Under other names of this machine it may.
+    /// Whether the listener must accept it. Under other names of this machine it may.
     is_certain: bool,
 }
 
 impl Query {
-    /// The query of a request; `None` if it is not for us.
+    /// Returns the query of a request; `None` if it is not for us.
     fn of_head(head: &str) -> Option<Self> {
         let mut lines = head.split("\r\n");
         let words: Vec<_> = lines.next()?.split(' ').collect();
@@ -116,7 +116,7 @@ impl Query {
         Self { text: query.to_owned(), is_certain: true }
     }
 
-    /// What it must lead to: nothing, the end of the login without a code, or a code.
+    /// Returns what it must lead to: nothing, the end of the login without a code, or a code.
     #[allow(clippy::option_option, reason = "two questions: is it for us, and is there a code")]
     fn outcome(&self, state: &str, sends_issuer: bool) -> Option<Option<String>> {
         let pairs = self.text.split('&').filter(|it| !it.is_empty()).map(pair);

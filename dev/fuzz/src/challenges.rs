@@ -6,8 +6,8 @@ use ridethrough_oauth_core::challenge::{Challenge, Challenges, Demand, Scheme};
 
 use crate::rfc9110::expected_params;
 
-/// Checks that what was read is read again from what it is written as, that a line which follows the
-/// grammar is read as a slow reader does, and that more scope is asked for only by the server's own word.
+/// Checks that challenges survive being written and read again, that a line which follows the grammar is read
+/// as a slow reader does, and that more scope is asked for only if the server says so.
 pub fn challenges(input: &[u8]) {
     let mut headers = HeaderMap::new();
     for line in input.split(|byte| *byte == b'\n') {

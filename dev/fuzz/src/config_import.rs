@@ -31,8 +31,8 @@ fn check(rehearsal: &Rehearsal, before: &str) {
     assert!(!shown.contains(|it: char| it.is_control() && it != '\n'), "it steers the terminal");
 }
 
-/// A file with a server for each zero: the next byte chooses its table and name, the one after that the
-/// program, and the others its arguments.
+/// Returns a file with a server for each zero: the next byte chooses its table and name, the one after that
+/// the program, and the others its arguments.
 fn made_of(choices: &[u8]) -> String {
     let mut tables = TABLES.map(|_| Vec::new());
     // Each byte is a whole word, and a few of them are enough for every rule.

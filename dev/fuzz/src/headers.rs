@@ -140,6 +140,6 @@ fn check_keep_alive(read: Option<Duration>, value: Option<&str>) {
 
 const ORIGIN: &str = "https://example.com/a/mcp?x=1";
 const STATUSES: [u16; 6] = [200, 307, 401, 403, 404, 503];
-/// Each begins with another letter.
+/// The headers that are read, each with another first letter.
 const NAMES: [&str; 6] =
     ["content-type", "keep-alive", "location", "mcp-session-id", "retry-after", "www-authenticate"];

@@ -14,8 +14,8 @@ use ridethrough_oauth_core::metadata::{AuthorizationServer, PinnedEndpoints};
 use ridethrough_oauth_core::scope::{ScopeRequest, ScopeSet};
 use ridethrough_oauth_core::{Fetched, HttpAnswer, HttpUrl};
 
-/// Checks that discovery ends, asks nobody on a closer network, and that what it accepts has the issuer that
-/// was asked for, knows PKCE, and is the same after it was stored.
+/// Checks that discovery ends and never connects to a closer network, and that a server that it accepts has
+/// the issuer that was asked for, knows PKCE, and is unchanged after it was stored.
 pub fn metadata(input: &[u8]) {
     let [choice, answers @ ..] = input else { return };
     let settings = settings(*choice);
@@ -112,7 +112,7 @@ fn check(found: &Found, server: &HttpUrl, settings: &DiscoverySettings) {
     check_login(&found.server);
 }
 
-/// Of a plain spelling it is easy to say whether it leads to the server.
+/// Checks the resource, if its spelling is plain enough to say whether it leads to the server.
 fn check_resource(resource: &str) {
     let rest = resource.to_ascii_lowercase();
     let rest = rest.strip_prefix("https://").expect("https is required").to_owned();
@@ -137,7 +137,7 @@ fn check_endpoints(found: &AuthorizationServer, server: &HttpUrl) {
     }
 }
 
-/// Whatever the endpoint is, the URL for the browser leads there and has one of each parameter.
+/// Checks that the URL for the browser leads to the endpoint, whatever that is, and has each parameter once.
 fn check_login(found: &AuthorizationServer) {
     let Some(endpoint) = &found.authorization_endpoint else { return };
     let redirect_uri = HttpUrl::parse("http://127.0.0.1:8765/callback").expect("a URL");
@@ -164,5 +164,6 @@ fn check_login(found: &AuthorizationServer) {
 
 const SERVER: &str = "https://mcp.example/a/mcp";
 const TRUSTED: &str = "https://c.example";
-/// The challenge's document and two others; then four issuers with three documents each.
+/// The most steps of a discovery: the challenge's document and two others; then four issuers with three
+/// documents each.
 const MOST_STEPS: usize = 3 + 4 * 3 + 1;

@@ -1,7 +1,7 @@
 //! A slow reader of `WWW-Authenticate`, which follows RFC 9110 word by word.
 
-/// The parameters of a line with one challenge; `None` if it has none or several, or breaks the rules of RFC
-/// 9110, 11.3.
+/// Returns the parameters of a line with one challenge; `None` if it has none or several, or breaks the rules
+/// of RFC 9110, 11.3.
 pub(crate) fn expected_params(line: &str) -> Option<Vec<(String, String)>> {
     let (scheme, mut rest) = line.split_once(' ')?;
     if scheme.is_empty() || !scheme.chars().all(is_token) {
@@ -26,7 +26,7 @@ pub(crate) fn expected_params(line: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// A token or a quoted text, and the rest behind it.
+/// Returns a token or a quoted text, and the rest behind it.
 fn expected_value(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find(|it| !is_token(it)).unwrap_or(text.len());

@@ -33,7 +33,7 @@ pub fn schema(input: &[u8]) {
     }
 }
 
-/// The verdict of the library alone, if nothing had to be removed from the schema.
+/// Returns the verdict of the library alone, if nothing had to be removed from the schema.
 fn opinion(schema: &str, sent: &Value) -> Option<bool> {
     let names = ["$", "\"id\"", "\"pattern"];
     if names.iter().any(|it| schema.contains(it)) || schema.contains('\\') {

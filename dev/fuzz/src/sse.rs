@@ -46,7 +46,7 @@ fn decode_within(limit: usize, chunks: &[&[u8]]) -> Vec<Seen> {
     seen
 }
 
-/// How much text an item has; a byte that is not UTF-8 was replaced by three.
+/// Returns how much text an item has; a byte that is not UTF-8 was replaced by three.
 fn size(item: &Seen) -> usize {
     let text = |it: &Option<String>| it.as_ref().map_or(0, String::len);
     match item {
@@ -55,7 +55,7 @@ fn size(item: &Seen) -> usize {
     }
 }
 
-/// The most bytes in the field lines of one block, complete or not.
+/// Returns the most bytes in the field lines of one block, complete or not.
 fn largest_block(stream: &[u8]) -> usize {
     let mark = "\u{feff}".as_bytes();
     // What may still become a byte order mark is not part of a line yet.
@@ -80,7 +80,7 @@ fn largest_block(stream: &[u8]) -> usize {
     }
 }
 
-/// The stream in pieces: of one byte, of a few, or of many, sometimes of none.
+/// Returns the stream in pieces: of one byte, of a few, or of many, sometimes of none.
 fn chunks(stream: &[u8], cut: u8) -> Vec<&[u8]> {
     let mut state = u32::from(cut) * 2 + 1;
     let mut rest = stream;

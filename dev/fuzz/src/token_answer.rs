@@ -13,8 +13,8 @@ use ridethrough_oauth_core::tokens::Tokens;
 use ridethrough_oauth_core::{HttpAnswer, Secret, Timestamp};
 use serde_json::{Map, Value};
 
-/// Checks that trouble ends no grant, that a plain answer is read as it stands, that no secret prints
-/// itself, and that what is granted is the same after it was stored.
+/// Checks that trouble ends no grant, that a plain answer is read correctly, that no secret is ever printed,
+/// and that tokens are unchanged after they were stored.
 pub fn token_answer(input: &[u8]) {
     let [status, kind, body @ ..] = input else { return };
     let status = STATUSES[usize::from(*status) % STATUSES.len()];
@@ -59,7 +59,7 @@ fn check_tokens(tokens: &Tokens) {
     assert!(tokens.expires_at.is_none_or(|end| end >= NOW), "it ended before it came");
     assert!(tokens.due_at() <= tokens.expires_at && tokens.due_at().is_none_or(|due| due >= NOW));
 
-    // Whatever the secrets are, they do not change what is shown.
+    // Other secrets do not change what is shown.
     let mut other = tokens.clone();
     other.access = Secret::new("x");
     other.refresh = tokens.refresh.as_ref().map(|_| Secret::new("x"));
@@ -92,7 +92,7 @@ fn object(body: &[u8]) -> Option<Map<String, Value>> {
     serde_json::from_slice(body).ok()
 }
 
-/// Whether nothing in it speaks of an error, and its token can be sent.
+/// Whether the answer mentions no error, and its token can be sent.
 fn is_plain(object: &Map<String, Value>) -> bool {
     let token = object.get("access_token").and_then(Value::as_str).unwrap_or_default();
     let speaks_of_error = ["error", "error_code", "ok"].iter().any(|it| object.contains_key(*it));

@@ -77,7 +77,7 @@ impl Baseline {
 }
 
 impl Maker {
-    /// What built this program, and what runs it.
+    /// Returns the compiler that built this program, and the machine that runs it.
     pub(crate) fn this() -> Self {
         Self {
             rustc: env!("GUARD_RUSTC").to_owned(),
@@ -87,7 +87,7 @@ impl Maker {
         }
     }
 
-    /// Whether counts of the two can be compared; if not, why.
+    /// Checks whether counts of the two can be compared; if not, returns why.
     pub(crate) fn is_same(&self, now: &Self) -> Result<(), String> {
         let pairs = [
             ("the compiler", &self.rustc, &now.rustc),

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use crate::baseline::Counts;
 use crate::workload::{ALL, Workload};
 
-/// Whether valgrind is installed; if not, what to do about it.
+/// Checks whether valgrind is installed; if not, returns what to do about it.
 pub(crate) fn is_there() -> Result<(), String> {
     let version = Command::new("valgrind").arg("--version").stdout(Stdio::null()).status();
     match version {
@@ -42,7 +42,7 @@ fn total(workload: &Workload, turns: u64) -> Result<u64> {
     collected(&said).with_context(|| format!("valgrind tells no count:\n{said}"))
 }
 
-/// The count in valgrind's last output, such as `==7== Collected : 123456`.
+/// Returns the count in valgrind's last output, such as `==7== Collected : 123456`.
 fn collected(said: &str) -> Option<u64> {
     let line = said.lines().find_map(|line| line.split_once("Collected :"));
     line?.1.split_whitespace().next()?.parse().ok()

@@ -88,7 +88,7 @@ fn update() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The baseline in the repository that this program was built from.
+/// Returns the baseline in the repository that this program was built from.
 fn path() -> Result<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = root.canonicalize().context("the repository is not where it was built")?;

@@ -55,17 +55,17 @@ impl Bench {
         }
     }
 
-    /// A bench with clients of the stateless era.
+    /// Returns a bench with clients of the stateless era.
     pub(crate) fn stateless(self) -> Self {
         Self { era: Era::Modern, ..self }
     }
 
-    /// A bench with hosts of the stateless era.
+    /// Returns a bench with hosts of the stateless era.
     pub(crate) fn with_stateless_hosts(self) -> Self {
         Self { host_era: Era::Modern, ..self }
     }
 
-    /// A bench whose servers are started with these settings.
+    /// Returns a bench whose servers are started with these settings.
     pub(crate) fn with(mut self, settings: &'static [Setting]) -> Self {
         self.recipe.settings = settings;
         self
@@ -80,27 +80,27 @@ impl Bench {
         }
     }
 
-    /// All recorded answers.
+    /// Returns all recorded answers.
     pub(crate) fn said(&self) -> Vec<Said> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A client of the server that all checks share.
+    /// Returns a client of the server that all checks share.
     pub(crate) fn partner(&self) -> Verdict<Partner> {
         self.partner_of(&self.url())
     }
 
-    /// A client of the server at this URL.
+    /// Returns a client of the server at this URL.
     pub(crate) fn partner_of(&self, url: &str) -> Verdict<Partner> {
         Partner::built(Client::builder(url).eras(self.era))
     }
 
-    /// A client that follows tasks.
+    /// Returns a client that follows tasks.
     pub(crate) fn follower_of(&self, url: &str) -> Verdict<Partner> {
         Partner::built(Client::builder(url).eras(self.era).tasks())
     }
 
-    /// The first request of a client.
+    /// Returns the first request of a client.
     pub(crate) const fn greeting(&self) -> &'static str {
         match self.era {
             Era::Legacy => r#""initialize""#,
@@ -112,17 +112,17 @@ impl Bench {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 
-    /// A proxy in front of the shared server.
+    /// Returns a proxy in front of the shared server.
     pub(crate) async fn proxy(&self) -> Verdict<Proxy> {
         Proxy::before(self.port).await.map_err(words)
     }
 
-    /// A server of the check's own, which it may kill.
+    /// Returns a server of the check's own, which it may kill.
     pub(crate) async fn process(&self) -> Verdict<Process> {
         Process::start(self.recipe.clone()).await.map_err(words)
     }
 
-    /// A host of the shared server: the idle one, or a new one.
+    /// Returns a host of the shared server: the idle one, or a new one.
     pub(crate) async fn host(&self) -> Verdict<Host> {
         let idle =
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.host_eras());
@@ -140,7 +140,7 @@ impl Bench {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(self.host_eras(), host);
     }
 
-    /// A host with a bridge to this URL.
+    /// Returns a host with a bridge to this URL.
     pub(crate) async fn host_of(&self, url: &str) -> Verdict<Host> {
         let recipe = self.host.as_ref().ok_or("there is no host of this SDK")?;
         Host::start(recipe, url, self.host_eras()).await
@@ -150,7 +150,7 @@ impl Bench {
         HostEras { host: self.host_era, server: self.era }
     }
 
-    /// A server of the check's own, which it may kill, and a client that has a session with it.
+    /// Returns a server of the check's own, which it may kill, and a client that has a session with it.
     pub(crate) async fn own(&self) -> Verdict<(Process, Partner)> {
         let process = self.process().await?;
         let partner = self.partner_of(&process.url())?;
@@ -158,7 +158,7 @@ impl Bench {
         Ok((process, partner))
     }
 
-    /// A server of the check's own over HTTP+SSE, and a client that has a session with it.
+    /// Returns a server of the check's own over HTTP+SSE, and a client that has a session with it.
     pub(crate) async fn old(&self) -> Verdict<(Process, Partner)> {
         let process = Process::start(self.recipe.old()).await.map_err(words)?;
         let partner = Partner::built(Client::builder(&process.old_url()))?;
@@ -166,15 +166,15 @@ impl Bench {
         Ok((process, partner))
     }
 
-    /// A client that starts the server itself and talks to it over stdio, and the file with the server's
-    /// process id.
+    /// Returns a client that starts the server itself and talks to it over stdio, and the file with the
+    /// server's process id.
     pub(crate) fn local(&self) -> Verdict<(Partner, PathBuf)> {
         let (command, id) = self.recipe.local();
         Ok((Partner::built(ClientBuilder::spawn(command).eras(Era::Legacy))?, id))
     }
 
-    /// The key that a check of this name writes into the ledger. It differs for each pair of eras, so that a
-    /// check does not take the note of its twin for its own.
+    /// Returns the key that a check of this name writes into the ledger. It differs for each pair of eras, so
+    /// that a check does not take the note of its twin for its own.
     pub(crate) fn key(&self, name: &str) -> String {
         let pair = match (self.host_era, self.era) {
             (Era::Legacy, Era::Legacy) => "",
@@ -185,7 +185,7 @@ impl Bench {
         format!("{pair}{name}")
     }
 
-    /// How often the ledger has this note about a key.
+    /// Returns how often the ledger has this note about a key.
     pub(crate) fn noted(&self, what: &str, key: &str) -> usize {
         noted(&self.recipe.ledger, &format!("{what} {key}"))
     }

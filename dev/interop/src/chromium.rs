@@ -38,7 +38,7 @@ pub(crate) enum LoginBy {
     Terminal,
 }
 
-/// Calls a tool as a program does that a person has started, and says what the tool says.
+/// Calls a tool as a program does that a person has started, and prints its result.
 pub(crate) async fn log_in(url: &str, folder: PathBuf, by: LoginBy) -> Result<bool> {
     let oauth = OAuth::new("ridethrough interop").store(FileStore::at(folder));
     let oauth = match by {
@@ -49,11 +49,11 @@ pub(crate) async fn log_in(url: &str, folder: PathBuf, by: LoginBy) -> Result<bo
     let called = client.call_tool("let_in", serde_json::json!({})).await;
     let called = called.map_err(|error| anyhow::anyhow!(story(error)))?;
     println!("{}", called.text());
-    // A line of stdin may still be waited for, which would hold the runtime.
+    // A read of stdin may still be under way, which would hold the runtime.
     std::process::exit(0)
 }
 
-/// Logs in both ways; whether that went well, or there is no Chromium to be had.
+/// Logs in both ways. Returns whether that succeeded, or there is no Chromium.
 pub(crate) async fn run() -> Result<bool> {
     let places = Places::find()?;
     let mut recipes = Vec::new();
@@ -98,11 +98,11 @@ impl Visit {
         Ok(Self { browser, folder: folder.canonicalize()?, url })
     }
 
-    /// Logs in, and returns what the browser has seen.
+    /// Logs in, and returns what the browser saw.
     async fn log_in(&self, by: LoginBy) -> Result<Value> {
         let seen = self.folder.join("seen.json");
         let store = self.folder.join("auth");
-        // What an earlier run has left would make a login needless.
+        // A login of an earlier run would make this one needless.
         let _ = std::fs::remove_dir_all(&store);
         let _ = std::fs::remove_file(&seen);
         let mut program = self.program(by, &store).spawn().context("the program does not start")?;
@@ -130,17 +130,18 @@ impl Visit {
         command.arg("log-in").arg(&self.url).arg(store).arg(by);
         self.surround(&mut command);
         command.env("BROWSER", &self.browser).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // With the program its browser ends, too.
+        // The browser ends with its program.
         command.stderr(Stdio::piped()).kill_on_drop(true);
         command
     }
 
-    /// What the browser needs to know; it unpacks itself into the folder for temporary files.
+    /// Sets the browser's environment; it unpacks itself into the folder for temporary files.
     fn surround(&self, command: &mut Command) {
         command.env("INTEROP_SEEN", self.folder.join("seen.json")).env("TMPDIR", &self.folder);
     }
 
-    /// Opens what the terminal shows in a browser that is elsewhere, and pastes where that was sent.
+    /// Opens the URL of the terminal in a browser that is elsewhere, and pastes the URL that the browser was
+    /// sent to.
     async fn paste(&self, program: &mut Child) -> Result<()> {
         let shown = program.stderr.take().context("no stderr")?;
         let mut lines = BufReader::new(shown).lines();
@@ -160,7 +161,7 @@ impl Visit {
         let mut input = program.stdin.take().context("no stdin")?;
         match seen["url"].as_str() {
             Some(url) => input.write_all(format!("{url}\n").as_bytes()).await?,
-            // It was not found out where, so that the program would wait in vain.
+            // The URL is not known, so the program would wait in vain.
             None => program.start_kill()?,
         }
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
@@ -168,7 +169,7 @@ impl Visit {
     }
 }
 
-/// What a person must see, and what no page may be.
+/// Checks what a person must see, and what no page may contain.
 fn check(by: LoginBy, seen: &Value) -> Result<()> {
     if by == LoginBy::Terminal {
         anyhow::ensure!(seen["url"].is_string(), "Chromium was sent nowhere: {seen}");
@@ -185,7 +186,7 @@ fn check(by: LoginBy, seen: &Value) -> Result<()> {
     Ok(())
 }
 
-/// A copy has the rights that the system gives to a new file.
+/// Makes a copy executable: it has the permissions that the system gives to a new file.
 fn make_executable(path: &Path) -> Result<()> {
     let made = std::process::Command::new("chmod").arg("+x").arg(path).status()?;
     anyhow::ensure!(made.success(), "{} cannot be started", path.display());

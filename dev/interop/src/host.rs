@@ -139,7 +139,7 @@ impl Host {
         line.map(|line| line["params"].clone()).map_err(|why| format!("`{method}`: {why}"))
     }
 
-    /// The parameters of all notifications of this method so far.
+    /// Returns the parameters of all notifications of this method so far.
     pub(crate) fn told(&self, method: &str) -> Vec<Value> {
         let lines = self.said.lines();
         let those = lines.iter().filter(|line| line["told"] == method);

@@ -42,7 +42,7 @@ impl Places {
         Ok(Self { sources: root.join("dev/interop/servers"), scratch: target.join("interop") })
     }
 
-    /// The version of a package that its pins name.
+    /// Returns the version of a package that its pins name.
     pub(crate) fn version(&self, package: Package) -> Result<String> {
         let path = self.sources.join(package.folder).join(package.pins[0]);
         let pins = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
@@ -137,7 +137,7 @@ fn read_all(folder: &Path, names: &[&str]) -> Result<String> {
     Ok(texts?.join("\n"))
 }
 
-/// How the host on this SDK is started, if there is one.
+/// Returns how the host on this SDK is started, if there is one.
 pub(crate) fn host(server: &Server, recipe: &Recipe, bridge: &Path) -> Option<HostRecipe> {
     Some(HostRecipe {
         program: recipe.program.clone(),

@@ -1,5 +1,5 @@
-//! What servers are known not to do. A limit is checked like everything else: if the server can do it after
-//! all, the run fails until the limit is removed.
+//! The known limits of servers. A limit is checked like everything else: if the server can do it after all,
+//! the run fails until the limit is removed.
 
 /// A check that a server does not pass, and why that is not our client's fault.
 pub(crate) struct Limit {
@@ -10,7 +10,7 @@ pub(crate) struct Limit {
     pub(crate) is_asked: bool,
 }
 
-/// The reason why this server need not pass this check.
+/// Returns the reason why this server need not pass this check.
 pub(crate) fn limit(server: &str, check: &str) -> Option<&'static Limit> {
     LIMITS.iter().find(|limit| limit.server == server && limit.check == check)
 }
@@ -19,7 +19,8 @@ const fn always(server: &'static str, check: &'static str, reason: &'static str)
     Limit { server, check, reason, is_asked: true }
 }
 
-/// The server cannot be started in this way, so the check would only wait in vain.
+/// Returns the limit of a server that cannot be started in this way, so that the check would only wait in
+/// vain.
 const fn absent(server: &'static str, check: &'static str, reason: &'static str) -> Limit {
     Limit { server, check, reason, is_asked: false }
 }

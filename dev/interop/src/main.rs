@@ -107,7 +107,7 @@ async fn main() -> ExitCode {
     ended(or_interrupted(run::run(order)).await)
 }
 
-/// Dropping a run ends the servers that it started.
+/// Runs `run` until Ctrl-C. Dropping a run ends the servers that it started.
 async fn or_interrupted(run: impl Future<Output = anyhow::Result<bool>>) -> anyhow::Result<bool> {
     tokio::select! {
         outcome = run => outcome,
@@ -115,7 +115,7 @@ async fn or_interrupted(run: impl Future<Output = anyhow::Result<bool>>) -> anyh
     }
 }
 
-/// The servers that the arguments mean.
+/// Returns the servers that the arguments mean.
 fn servers(all: bool, named: Vec<&'static Server>) -> Vec<&'static Server> {
     let servers = catalog::SERVERS.iter();
     match (all, named.is_empty()) {

@@ -23,7 +23,7 @@ pub(crate) struct Partner {
 }
 
 impl Partner {
-    /// A client that can answer everything that a server may ask.
+    /// Returns a client that can answer everything that a server may ask.
     pub(crate) fn built(builder: ClientBuilder) -> Verdict<Self> {
         let asked = Arc::new(Mutex::new(0));
         let counter = asked.clone();
@@ -73,12 +73,12 @@ impl Partner {
         heard.map_err(|_| format!("it was not told within {} s", HEARING.as_secs()))
     }
 
-    /// How many such notifications came.
+    /// Returns how many such notifications came.
     pub(crate) fn times_told(&self, is_it: impl Fn(&Notification) -> bool) -> usize {
         self.told.list().iter().filter(|it| is_it(it)).count()
     }
 
-    /// How many forms the server asked for.
+    /// Returns how many forms the server asked for.
     pub(crate) fn forms(&self) -> usize {
         *self.told.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,7 +87,7 @@ impl Partner {
         self.told.list().clear();
     }
 
-    /// How many sessions were opened since the last call of this method.
+    /// Returns how many sessions were opened since the last call of this method.
     pub(crate) fn sessions(&mut self) -> usize {
         let mut sessions = 0;
         while let Some(seen) = self.events.try_next() {
@@ -97,7 +97,7 @@ impl Partner {
         sessions
     }
 
-    /// The eras that were found since the last call of this method.
+    /// Returns the eras that were found since the last call of this method.
     pub(crate) fn eras(&mut self) -> Vec<Era> {
         let mut eras = Vec::new();
         while let Some(seen) = self.events.try_next() {
@@ -133,7 +133,7 @@ async fn remember(mut notifications: Notifications, told: Told) {
     }
 }
 
-/// The text of a tool's answer, if it contains this.
+/// Returns the text of a tool's answer, if it contains this.
 pub(crate) fn holds(result: &ToolResult, answer: &str) -> Verdict<String> {
     let text = result.text();
     expect(!result.is_error, || format!("the tool failed: {}", short(&text)))?;

@@ -30,8 +30,8 @@ pub(crate) struct Recipe {
 }
 
 impl Recipe {
-    /// The command for this server over stdin and stdout, and the file into which it writes its process id,
-    /// so that it can be killed.
+    /// Returns the command for this server over stdin and stdout, and the file into which it writes its
+    /// process id, so that it can be killed.
     pub(crate) fn local(&self) -> (ridethrough::Command, PathBuf) {
         let id = self.folder.join("stdio.pid");
         let program = self.program.display().to_string();
@@ -48,7 +48,7 @@ impl Recipe {
         (command, id)
     }
 
-    /// This server over HTTP+SSE, the transport of 2024-11-05.
+    /// Returns this server over HTTP+SSE, the transport of 2024-11-05.
     pub(crate) fn old(&self) -> Self {
         // The first argument is its script, if it has one; the others are about Streamable HTTP.
         let script = self.arguments.first().cloned();
@@ -135,7 +135,7 @@ impl Process {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 
-    /// The URL of the stream of a server that was started by [`Recipe::old`].
+    /// Returns the URL of the stream of a server that was started by [`Recipe::old`].
     pub(crate) fn old_url(&self) -> String {
         format!("http://127.0.0.1:{}/sse", self.port)
     }
@@ -204,15 +204,15 @@ pub(crate) fn signal(name: &str, id: &str) -> bool {
     kill.is_ok_and(|status| status.success())
 }
 
-/// The port in `listening on http://127.0.0.1:1234/mcp`.
+/// Returns the port in `listening on http://127.0.0.1:1234/mcp`.
 fn announced(line: &str) -> Option<u16> {
     let address = line.strip_prefix("listening on http://")?;
     let (_, port) = address.split_once(':')?;
     port.split('/').next()?.parse().ok()
 }
 
-/// A port that is free, and that the system gives to nobody: it is below those for sockets that name none.
-/// Otherwise another socket could have it while its server is down, and the server could not come back.
+/// Returns a free port that the system gives to no other socket: it is below those for sockets that name
+/// none. Otherwise another socket could take it while its server is down, and the server could not come back.
 async fn free_port() -> Result<u16> {
     /// How many ports this process has tried.
     static TRIED: AtomicU16 = AtomicU16::new(0);
@@ -228,11 +228,11 @@ async fn free_port() -> Result<u16> {
     bail!("no port from {FIRST_PORT} to {} is free", FIRST_PORT + PORTS - 1);
 }
 
-/// Linux gives ports from 32768 on, other systems from 49152 on.
+/// The first port. Linux gives ports from 32768 on, other systems from 49152 on.
 const FIRST_PORT: u16 = 20_000;
 const PORTS: u16 = 12_000;
 
-/// How many lines of a ledger are exactly this.
+/// Returns how many lines of a ledger are exactly this.
 pub(crate) fn noted(ledger: &Path, line: &str) -> usize {
     let text = std::fs::read_to_string(ledger).unwrap_or_default();
     text.lines().filter(|it| *it == line).count()

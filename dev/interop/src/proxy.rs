@@ -65,17 +65,17 @@ impl Proxy {
         self.desk.lock().open.push_back(order);
     }
 
-    /// The heads of all requests so far, in lower case.
+    /// Returns the heads of all requests so far, in lower case.
     pub(crate) fn heads(&self) -> Vec<String> {
         self.desk.lock().heads.clone()
     }
 
-    /// The session that the last request named.
+    /// Returns the session that the last request named.
     pub(crate) fn session(&self) -> Option<String> {
         self.desk.lock().session.clone()
     }
 
-    /// How many orders were carried out.
+    /// Returns how many orders were carried out.
     pub(crate) fn done(&self) -> usize {
         self.desk.lock().done
     }
@@ -103,7 +103,7 @@ impl Desk {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next order, if it names this request, which is recorded.
+    /// Returns the next order, if it names this request, which is recorded.
     fn take(&self, request: &[u8]) -> Option<Order> {
         let mut orders = self.lock();
         let text = String::from_utf8_lossy(request);
@@ -254,7 +254,7 @@ impl Cut {
     }
 }
 
-/// The session that a head names, with its case kept.
+/// Returns the session that a head names, with its case kept.
 fn session(head: &str) -> Option<&str> {
     let headers = head.lines().filter_map(|line| line.split_once(':'));
     let mut named = headers.filter(|(name, _)| name.eq_ignore_ascii_case("mcp-session-id"));

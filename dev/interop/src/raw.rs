@@ -55,7 +55,7 @@ impl RawSession {
         delete(self.port, &self.id).await
     }
 
-    /// An answer in words, without what differs from run to run.
+    /// Returns an answer in words, without what differs from run to run.
     pub(crate) fn words(&self, answer: &Answer) -> String {
         answer.words(&self.id)
     }
@@ -245,7 +245,7 @@ impl Answer {
     }
 }
 
-/// A chunked body, as far as it came.
+/// Returns a chunked body, as far as it came.
 fn unchunked(mut rest: &str) -> String {
     let mut body = String::new();
     while let Some((size, after)) = rest.split_once("\r\n") {
@@ -259,7 +259,7 @@ fn unchunked(mut rest: &str) -> String {
 
 /// The newest revision that has sessions.
 const VERSION: &str = "2025-11-25";
-/// Longer than any call here takes.
+/// How long to wait for an answer: longer than any call here takes.
 const PATIENCE: Duration = Duration::from_secs(4);
 /// Headers that say nothing about the session.
 const OF_THE_CONNECTION: &[&str] = &[

@@ -148,7 +148,7 @@ impl Replay {
         answered("", &answer)
     }
 
-    /// An answer as it was recorded.
+    /// Returns an answer as it was recorded.
     fn shape(&self, name: &str) -> String {
         let shape = &self.shapes[name];
         let mut text = format!("HTTP/1.1 {}\r\n", shape["status"].as_str().unwrap_or_default());
@@ -178,7 +178,7 @@ async fn close_when_idle(session: Arc<Session>, idle: Duration) {
     }
 }
 
-/// A result, or an error.
+/// Runs a tool, and returns a result or an error.
 async fn run(message: &Value) -> Result<Value, Value> {
     let params = &message["params"];
     let arguments = &params["arguments"];

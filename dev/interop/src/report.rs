@@ -93,7 +93,7 @@ impl Report {
         self.columns[column].outcomes.get(row).map_or("skipped", Outcome::mark)
     }
 
-    /// A table for a terminal.
+    /// Returns a table for a terminal.
     pub(crate) fn text(&self) -> String {
         let width = self.rows.iter().map(String::len).max().unwrap_or(0);
         let mut text = format!("{:width$}", "");
@@ -112,7 +112,7 @@ impl Report {
         text
     }
 
-    /// The last lines: what failed and why, counts, and the servers that were skipped.
+    /// Returns the last lines: what failed and why, counts, and the servers that were skipped.
     pub(crate) fn summary(&self) -> String {
         let outcomes = || self.columns.iter().flat_map(|column| &column.outcomes);
         let passed = outcomes().filter(|it| **it == Outcome::Passed).count();
@@ -151,7 +151,7 @@ impl Report {
         format!("{:#}\n", json!(columns.collect::<Vec<_>>()))
     }
 
-    /// The table as Markdown, its limits as notes below.
+    /// Returns the table as Markdown, its limits as notes below.
     fn markdown(&self) -> String {
         let mut notes: Vec<&str> = Vec::new();
         let mut text = String::from("| |");
@@ -205,7 +205,7 @@ impl Report {
     }
 }
 
-/// The number of a note; equal words are one note.
+/// Returns the number of a note; equal words are one note.
 fn note<'a>(notes: &mut Vec<&'a str>, reason: &'a str) -> usize {
     let known = notes.iter().position(|it| *it == reason);
     known.unwrap_or_else(|| {

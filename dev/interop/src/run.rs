@@ -64,7 +64,7 @@ pub(crate) async fn run(order: RunOrder) -> Result<bool> {
     Ok(report.is_good())
 }
 
-/// All results of one server.
+/// Runs all checks of one server.
 async fn column(
     places: &Places,
     server: &Server,
@@ -112,7 +112,7 @@ fn is_asked(server: &Server, check: &Check, is_short: bool) -> bool {
     is_for_it && (!is_short || is_short_enough)
 }
 
-/// The program whose bridge hosts start: the one that was named, or the one beside this program.
+/// Returns the program whose bridge hosts start: the one that was named, or the one beside this program.
 fn bridge(named: Option<PathBuf>) -> Result<PathBuf> {
     let beside = || -> std::io::Result<_> {
         let name = format!("ridethrough{}", std::env::consts::EXE_SUFFIX);

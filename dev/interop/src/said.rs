@@ -11,7 +11,7 @@ pub(crate) struct Said {
     pub(crate) answer: String,
 }
 
-/// A line for each answer of a server, for a terminal.
+/// Returns a line for each answer of a server, for a terminal.
 pub(crate) fn text(server: &str, said: &[Said]) -> String {
     let mut text = String::new();
     for Said { when, answer } in said {
@@ -20,7 +20,7 @@ pub(crate) fn text(server: &str, said: &[Said]) -> String {
     text
 }
 
-/// All answers of all servers. Occasions with one answer share a row.
+/// Returns all answers of all servers. Occasions with one answer share a row.
 pub(crate) fn markdown<'a>(servers: impl Iterator<Item = (&'a str, &'a [Said])>) -> String {
     let mut text = String::from("| server | session | answer |\n|---|---|---|");
     for (server, said) in servers {

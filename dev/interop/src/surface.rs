@@ -38,7 +38,7 @@ impl Surface {
         }
     }
 
-    /// The defaults of its form, as they come back in the answer.
+    /// Returns the defaults of its form, as they come back in the answer.
     pub(crate) const fn defaults(self) -> &'static [&'static str] {
         match self {
             Self::Everything => &["3.14", "Monica", "It was a dark and stormy night."],
@@ -57,7 +57,7 @@ impl Surface {
         tool(name, json!({ "prompt": prompt }), answer.to_owned())
     }
 
-    /// A call that makes the server send a changed list outside any request, and that notification.
+    /// Returns a call that makes the server send a changed list outside any request, and that notification.
     pub(crate) fn change(self) -> (Question, Notification) {
         match self {
             Self::Everything => {
@@ -72,7 +72,7 @@ impl Surface {
         }
     }
 
-    /// A prompt, its argument, what was typed of it, and what it may be completed to.
+    /// Returns a prompt, its argument, what was typed of it, and what it may be completed to.
     pub(crate) const fn complete(
         self,
     ) -> (&'static str, &'static str, &'static str, [&'static str; 2]) {
@@ -82,7 +82,7 @@ impl Surface {
         }
     }
 
-    /// A call that runs once, writes to the ledger, and takes this long. It is not safe to repeat.
+    /// Returns a call that runs once, writes to the ledger, and takes this long. It is not safe to repeat.
     /// `everything` has no ledger; its echo counts as unsafe as long as the client has not listed its tools.
     pub(crate) fn count(self, key: &str, pause_ms: u64) -> Question {
         if self == Self::Everything {
@@ -112,20 +112,20 @@ impl Surface {
         }
     }
 
-    /// A task that ends after this long, and may ask for a form before.
+    /// Returns a task that ends after this long, and may ask for a form before.
     pub(crate) fn later(self, key: &str, pause_ms: u64, asks: bool) -> Question {
         let answer = if asks { self.defaults()[0] } else { key };
         let arguments = json!({ "key": key, "pause_ms": pause_ms, "asks": asks });
         tool("later", arguments, answer.to_owned())
     }
 
-    /// A call that makes the server send log messages.
+    /// Returns a call that makes the server send log messages.
     pub(crate) fn log(self) -> Question {
         let name = if self == Self::Everything { "toggle-simulated-logging" } else { "log" };
         tool(name, json!({}), String::new())
     }
 
-    /// A prompt, its arguments, and its text.
+    /// Returns a prompt, its arguments, and its text.
     pub(crate) fn prompt(self) -> (&'static str, Value, &'static str) {
         match self {
             Self::Everything => ("args-prompt", json!({ "city": "Paris" }), "Paris"),
@@ -133,7 +133,7 @@ impl Surface {
         }
     }
 
-    /// A resource that is in the list, and its text.
+    /// Returns a resource that is in the list, and its text.
     pub(crate) const fn listed(self) -> (&'static str, &'static str) {
         match self {
             Self::Everything => ("demo://resource/static/document/features.md", "Everything"),
@@ -141,7 +141,7 @@ impl Surface {
         }
     }
 
-    /// A resource that only a template names, and its text.
+    /// Returns a resource that only a template names, and its text.
     pub(crate) const fn made(self) -> (&'static str, &'static str) {
         match self {
             Self::Everything => ("demo://resource/dynamic/text/7", "Resource 7"),
@@ -149,7 +149,7 @@ impl Surface {
         }
     }
 
-    /// A call that sends progress after each step; ours also writes to the ledger.
+    /// Returns a call that sends progress after each step; ours also writes to the ledger.
     pub(crate) fn slow(self, key: &str, steps: u32, pause_ms: u32) -> Question {
         match self {
             Self::Everything => {
@@ -164,7 +164,7 @@ impl Surface {
         }
     }
 
-    /// A call that answers the header in which its argument came.
+    /// Returns a call that answers the header in which its argument came.
     pub(crate) fn route(self, region: &str, header: &str) -> Question {
         tool("route", json!({ "region": region }), header.to_owned())
     }
@@ -199,13 +199,13 @@ impl Surface {
         }
     }
 
-    /// A call that makes the server send that a resource was updated.
+    /// Returns a call that makes the server send that a resource was updated.
     pub(crate) fn touch(self) -> Question {
         let name = if self == Self::Everything { "toggle-subscriber-updates" } else { "touch" };
         tool(name, json!({}), String::new())
     }
 
-    /// A call that waits until it is cancelled, and writes that to the ledger.
+    /// Returns a call that waits until it is cancelled, and writes that to the ledger.
     pub(crate) fn wait(self, key: &str) -> Question {
         tool("wait", json!({ "key": key }), key.to_owned())
     }

@@ -1,6 +1,6 @@
-//! An authorization server that replaces each refresh token, and writes down which process sent which.
+//! An authorization server that replaces each refresh token, and records which process sent which.
 //!
-//! It has no I/O and no clock: the server around it passes in who asks and when.
+//! It has no I/O and no clock: the server around it passes in the process and the time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::process::ProcessNumber;
 pub(crate) enum Replay {
     /// It is forgiven for a while: the answer may have been lost.
     Forgiven,
-    /// It ends the login: whoever has its successors may be a thief.
+    /// It ends the login: the holder of its successors may be a thief.
     EndsLogin,
 }
 
@@ -23,12 +23,12 @@ pub(crate) enum Replay {
 pub(crate) struct Sent {
     pub(crate) token: String,
     pub(crate) by: ProcessNumber,
-    /// Since the start of the run.
+    /// The time of the use, since the start of the run.
     pub(crate) at: Duration,
     pub(crate) reply: Reply,
 }
 
-/// What a refresh was answered.
+/// The answer to a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     Granted,
@@ -56,7 +56,7 @@ enum RefreshToken {
     /// Its login has ended.
     Dead,
     Good,
-    /// It was used first at this time.
+    /// It was first used at this time.
     Used(Duration),
 }
 
@@ -75,21 +75,21 @@ impl Authorization {
         }
     }
 
-    /// A code for a person who consents.
+    /// Returns a code for a person who consents.
     pub(crate) fn consent(&mut self) -> String {
         let code = self.name("code");
         self.codes.insert(code.clone());
         code
     }
 
-    /// Exchanges a code: one login.
+    /// Exchanges a code, which makes one login.
     pub(crate) fn exchange(&mut self, code: &str, now: Duration) -> Option<Value> {
         let is_good = self.codes.remove(code);
         self.logins += u64::from(is_good);
         is_good.then(|| self.grant(now))
     }
 
-    /// Renews, and writes down who asked.
+    /// Renews tokens, and records the process that asked.
     pub(crate) fn renew(&mut self, token: &str, by: ProcessNumber, now: Duration) -> Option<Value> {
         let found = self.refresh.get(token).copied().unwrap_or(RefreshToken::Dead);
         let is_granted = match (found, self.replay) {
@@ -115,7 +115,7 @@ impl Authorization {
         self.access.get(access).is_some_and(|end| now < *end)
     }
 
-    /// Ends every token, as somebody who takes an account away does.
+    /// Ends every token, as an owner who revokes an account does.
     fn end_login(&mut self) {
         self.ended += 1;
         self.access.clear();
@@ -141,8 +141,8 @@ impl Authorization {
     }
 }
 
-/// How long after its first use a refresh token is forgiven a second one: what one hosted server has is half
-/// an hour, and a run is shorter.
+/// How long after its first use a refresh token may be used again: one hosted server has half an hour, and a
+/// run is shorter.
 const GRACE: Duration = Duration::from_secs(30 * 60);
 
 #[cfg(test)]

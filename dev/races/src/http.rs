@@ -1,4 +1,4 @@
-//! As much of an HTTP server as the race needs: it says exactly when an answer has been written.
+//! The part of an HTTP server that the race needs: it knows exactly when an answer has been written.
 
 use std::net::IpAddr;
 
@@ -88,7 +88,7 @@ impl Peer {
     }
 }
 
-/// The value of a parameter in a form or a query. Nothing in a race needs decoding but URLs.
+/// Returns the value of a parameter in a form or a query. Only URLs need decoding here.
 pub(crate) fn parameter(text: &str, name: &str) -> Option<String> {
     let value = text.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
     Some(value.replace("%3A", ":").replace("%2F", "/"))

@@ -16,7 +16,7 @@ use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-/// Which process it is; a number is given once.
+/// The number of a process; each is given once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ProcessNumber(u16);
 
@@ -26,13 +26,13 @@ impl ProcessNumber {
         Self(number)
     }
 
-    /// The address that it connects from.
+    /// Returns the address that the process connects from.
     pub(crate) const fn address(self) -> Ipv4Addr {
         let [high, low] = self.0.to_be_bytes();
         Ipv4Addr::new(127, 1, high, low)
     }
 
-    /// The process that connects from this address; number 0 is the one that logs in.
+    /// Returns the process that connects from this address; number 0 is the one that logs in.
     pub(crate) const fn of(peer: IpAddr) -> Self {
         match peer {
             IpAddr::V4(peer) => match peer.octets() {
@@ -44,7 +44,7 @@ impl ProcessNumber {
     }
 }
 
-/// How a process is started.
+/// The command that starts a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
     /// The URL of the MCP server.
@@ -55,16 +55,16 @@ pub(crate) struct Order {
     pub(crate) calls: usize,
 }
 
-/// What the processes say.
+/// The reports of the processes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heard {
     /// Calls that were answered.
     pub(crate) answered: u64,
-    /// Calls that ended because somebody must log in.
+    /// Calls that ended because a person must log in.
     pub(crate) unauthorized: u64,
     /// Calls that ended for any other reason.
     pub(crate) failed: Vec<String>,
-    /// How often each process told that somebody must log in, and when last.
+    /// When each process reported that a person must log in.
     pub(crate) told: BTreeMap<ProcessNumber, Vec<Duration>>,
 }
 
@@ -115,23 +115,23 @@ impl Crew {
         Ok(())
     }
 
-    /// Kills a process by `kill -9`; whether it was alive.
+    /// Kills a process by `kill -9`. Returns whether it was alive.
     pub(crate) fn kill(&self, number: ProcessNumber) -> bool {
         let mut state = self.state();
         let Some(mut running) = state.alive.remove(&number) else { return false };
-        // It can only have ended by itself, which the run finds out elsewhere.
+        // It fails only if the process has ended by itself, which the run finds out elsewhere.
         let _ = running.child.start_kill();
         state.killed.insert(number, self.began.elapsed());
         tokio::spawn(async move { running.child.wait().await });
         true
     }
 
-    /// The processes that live.
+    /// Returns the processes that are alive.
     pub(crate) fn alive(&self) -> Vec<ProcessNumber> {
         self.state().alive.keys().copied().collect()
     }
 
-    /// When each of those that were killed was.
+    /// Returns when each of the killed processes was killed.
     pub(crate) fn killed(&self) -> BTreeMap<ProcessNumber, Duration> {
         self.state().killed.clone()
     }
@@ -140,7 +140,7 @@ impl Crew {
         self.state().heard.clone()
     }
 
-    /// Tells all to end, and waits for their last words. A process that does not end is a failure.
+    /// Asks all processes to end, and waits for their last lines. A process that does not end is a failure.
     pub(crate) async fn end(&self) -> Result<()> {
         let mut alive = std::mem::take(&mut self.state().alive);
         for running in alive.values_mut() {
@@ -177,7 +177,7 @@ impl Crew {
     }
 }
 
-/// A call takes a second; a machine may be busy.
+/// How long to wait for the last lines: a call takes a second, and the machine may be busy.
 const LAST_WORDS: Duration = Duration::from_secs(30);
 
 #[cfg(test)]

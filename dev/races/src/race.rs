@@ -1,4 +1,4 @@
-//! One race: a login, processes that share it, and somebody who kills them.
+//! One race: a login, processes that share it, and a killer.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(crate) struct Size {
     pub(crate) token_life: Duration,
 }
 
-/// A race that is run.
+/// A race that is running.
 pub(crate) struct Race {
     way: Way,
     size: Size,
@@ -101,7 +101,8 @@ impl Race {
         })
     }
 
-    /// Kills a process now and then, or has the next one killed that refreshes; the dead are replaced.
+    /// Kills a process now and then, or has the next process killed that refreshes; killed processes are
+    /// replaced.
     fn kill_somebody(&mut self) -> Result<()> {
         match self.dice.roll(12) {
             0 => self.server.lie_in_wait(Ambush::BeforeAnswer, &self.crew),
@@ -119,8 +120,8 @@ impl Race {
         Ok(())
     }
 
-    /// A login has ended: every process says so, none of them asks the server again, and all go on after
-    /// the next login.
+    /// Logs in again after a login has ended, and checks that every process said so, that none asked the
+    /// server again, and that all go on.
     async fn log_in_again(&mut self) -> Result<()> {
         self.server.forget_ambush();
         let before = self.crew.heard().unauthorized;
@@ -146,7 +147,7 @@ async fn wait_for(holds: impl Fn() -> bool) -> Result<()> {
     timeout(PATIENCE, waiting).await.with_context(|| format!("not within {PATIENCE:?}"))
 }
 
-/// The account of the person, who consents to everything.
+/// Returns the account of the person, who consents to everything.
 fn account(url: &str, folder: &Folder) -> Result<Account> {
     let oauth = OAuth::new(crate::NAME)
         .client_id(crate::NAME)
@@ -174,7 +175,7 @@ async fn browse(mut url: String) -> Result<()> {
     bail!("it leads nowhere")
 }
 
-/// A folder that is there as long as this is.
+/// A folder that exists as long as this value.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -187,16 +188,16 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be deleted is left to the system.
+        // A folder that cannot be deleted is left to the system.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// Chance that is repeated from run to run; what the processes do is not.
+/// Random numbers that repeat from run to run; the timing of the processes does not.
 struct Dice(u64);
 
 impl Dice {
-    /// A number below `sides`.
+    /// Returns a number below `sides`.
     const fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -1,4 +1,4 @@
-//! The MCP server and its authorization server, and the killer who waits at the token endpoint.
+//! The MCP server and its authorization server, with the killer that waits at the token endpoint.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ pub(crate) struct Server {
 
 struct ServerState {
     authorization: Authorization,
-    /// Calls that were answered, whether or not anybody was left to read the answer.
+    /// Calls that were answered, even if the caller was dead by then.
     answered: u64,
     /// Requests with a token that had ended.
     refused: u64,
@@ -34,13 +34,13 @@ struct ServerState {
 /// When the next process that refreshes is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ambush {
-    /// When the answer has left: it may or may not be read and kept.
+    /// When the answer has left: the process may or may not have read and stored it.
     AfterAnswer,
     /// When its token was replaced, and before the answer: the answer is lost.
     BeforeAnswer,
 }
 
-/// What the servers have seen.
+/// What the servers recorded.
 pub(crate) struct Seen {
     pub(crate) answered: u64,
     pub(crate) refused: u64,
@@ -72,7 +72,7 @@ impl Server {
         state.crew = Some(crew.clone());
     }
 
-    /// Kills nobody until it is told to again.
+    /// Stops killing until the next order.
     pub(crate) fn forget_ambush(&self) {
         self.state().ambush = None;
     }
@@ -95,7 +95,7 @@ impl Server {
         !state.authorization.sent.iter().all(|sent| known.insert(&sent.token))
     }
 
-    /// How many logins a second use of a refresh token has ended.
+    /// Returns how many logins a second use of a refresh token has ended.
     pub(crate) fn ended(&self) -> u64 {
         self.state().authorization.ended
     }
@@ -103,12 +103,12 @@ impl Server {
     async fn accept(self, listener: TcpListener) {
         loop {
             let Ok((stream, peer)) = listener.accept().await else {
-                // Too many open files: some will be closed.
+                // The process has too many open files: some will be closed.
                 sleep(Duration::from_millis(10)).await;
                 continue;
             };
             let server = self.clone();
-            // A peer that was killed leaves in the middle of anything.
+            // A process that was killed may leave at any point.
             tokio::spawn(async move { drop(server.serve(Peer::new(stream, peer.ip())).await) });
         }
     }

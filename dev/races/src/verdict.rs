@@ -1,4 +1,4 @@
-//! What a race has shown, and whether that is what is promised.
+//! The facts of a race, and whether they are what is promised.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ pub(crate) enum Way {
     Strict,
 }
 
-/// What has happened in a race.
+/// The facts of a race.
 pub(crate) struct Facts {
     pub(crate) way: Way,
     pub(crate) time: Duration,
@@ -32,7 +32,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Every promise that was broken, in words.
+    /// Returns every promise that was broken, in words.
     pub(crate) fn broken(&self) -> Vec<String> {
         let mut broken = Vec::new();
         let mut expect = |holds: bool, otherwise: String| {
@@ -74,7 +74,7 @@ impl Facts {
         broken
     }
 
-    /// How often a refresh token was sent again because its answer was lost.
+    /// Returns how often a refresh token was sent again because its answer was lost.
     fn lost_answers(&self) -> usize {
         self.sent_again().filter(|(first, second)| self.is_lost(first, second)).count()
     }
@@ -83,14 +83,14 @@ impl Facts {
         self.sent_again().filter(|(first, second)| !self.is_lost(first, second)).collect()
     }
 
-    /// Whether one of the two was dead when the second was seen. What a dead process sent may be seen after
-    /// what a living one sent.
+    /// Whether one of the two processes was dead when the second use was recorded. A request of a dead
+    /// process may be recorded after that of a living one.
     fn is_lost(&self, first: &Sent, second: &Sent) -> bool {
         let was_dead = |sent: &Sent| self.killed.get(&sent.by).is_some_and(|at| *at <= second.at);
         was_dead(first) || was_dead(second)
     }
 
-    /// Each use of a refresh token but the first, with the use before it.
+    /// Returns each use of a refresh token but the first, with the use before it.
     fn sent_again(&self) -> impl Iterator<Item = (&Sent, &Sent)> {
         let mut last: BTreeMap<&str, &Sent> = BTreeMap::new();
         let uses = self.seen.sent.iter();
@@ -106,7 +106,7 @@ fn first(failed: &[String]) -> &[String] {
     &failed[..failed.len().min(5)]
 }
 
-/// The figures, in one line.
+/// Prints the figures, in one line.
 impl fmt::Display for Facts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Seen { answered, refused, logins, ended, .. } = &self.seen;

@@ -58,7 +58,7 @@ pub(crate) async fn work(task: Task) -> Result<()> {
     Ok(())
 }
 
-/// Calls, one call after the other; how many were answered.
+/// Makes one call after the other, and returns how many were answered.
 async fn call_on_and_on(client: &Client, stopped: watch::Receiver<bool>) -> u64 {
     let mut answered = 0;
     while !*stopped.borrow() {
@@ -82,14 +82,14 @@ fn tell(error: &Error) {
     }
 }
 
-/// One line at once: whoever is killed next has said what it had to say.
+/// Writes one line at once, so that a process that is killed next has reported it.
 fn say(what: &Value) {
     let mut output = std::io::stdout().lock();
-    // Without a reader there is nobody to fail for.
+    // A closed stdout is not an error.
     let _ = writeln!(output, "{what}").and_then(|()| output.flush());
 }
 
-/// Dials from an address, by which the server knows who connects.
+/// Dials from an address, by which the server tells the processes apart.
 struct From(Ipv4Addr);
 
 impl Dial for From {
@@ -115,7 +115,7 @@ impl From {
     }
 }
 
-/// A second name of a socket, which does not wait.
+/// A duplicate of a socket, which does not block.
 struct Watched(std::net::TcpStream);
 
 impl Peek for Watched {
@@ -125,5 +125,5 @@ impl Peek for Watched {
     }
 }
 
-/// As an application does that is told not to call again at once.
+/// The pause after a failed call, as in an application that is told not to call again at once.
 const PAUSE: Duration = Duration::from_millis(200);

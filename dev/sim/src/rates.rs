@@ -7,18 +7,18 @@ use std::str::FromStr;
 
 use ridethrough_core::rng::Rng;
 
-/// A kind of world has kinds of faults.
+/// A kind of fault, for one kind of world.
 pub trait FaultKind: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// All of them.
     const ALL: &'static [Self];
 
-    /// Its name in commands and files.
+    /// Returns its name in commands and files.
     fn name(self) -> &'static str;
 
-    /// The highest rate that a world draws.
+    /// Returns the highest rate that a world draws.
     fn most(self) -> u64;
 
-    /// Its place in [`ALL`](Self::ALL).
+    /// Returns its place in [`ALL`](Self::ALL).
     fn place(self) -> usize;
 }
 
@@ -38,7 +38,7 @@ macro_rules! fault_kinds {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// Its name in commands and files.
+            /// Returns its name in commands and files.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*
@@ -72,7 +72,7 @@ pub(crate) use fault_kinds;
 pub struct Rates<F>(Vec<u64>, PhantomData<F>);
 
 impl<F: FaultKind> Rates<F> {
-    /// No faults.
+    /// Returns rates without any fault.
     pub fn none() -> Self {
         Self(vec![0; F::ALL.len()], PhantomData)
     }
@@ -98,7 +98,7 @@ impl<F: FaultKind> Rates<F> {
         self.with(fault, 0)
     }
 
-    /// The faults with a rate above zero.
+    /// Returns the faults with a rate above zero.
     pub fn present(&self) -> impl Iterator<Item = F> + '_ {
         F::ALL.iter().copied().filter(|fault| self[*fault] > 0)
     }

@@ -56,7 +56,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// How often each promise was broken, and in which world first.
+    /// Returns how often each promise was broken, and in which world first.
     pub fn broken_promises(&self) -> BTreeMap<&'static str, (u64, u64)> {
         let mut broken = BTreeMap::new();
         for violation in &self.violations {

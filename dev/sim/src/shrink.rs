@@ -23,12 +23,12 @@ pub fn shrink(world: &World, mut told: impl FnMut(&World)) -> Option<Shrunk> {
     Some(Shrunk { world: least, promise })
 }
 
-/// A world that is simpler by one step and still breaks the promise.
+/// Returns a world that is simpler by one step and still breaks the promise.
 fn smaller(world: &World, promise: &'static str) -> Option<World> {
     steps(world).find(|world| broken(world) == Some(promise))
 }
 
-/// The first promise that a world breaks.
+/// Returns the first promise that a world breaks.
 fn broken(world: &World) -> Option<&'static str> {
     world.live().violations.first().map(|violation| violation.promise)
 }

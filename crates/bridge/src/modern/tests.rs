@@ -1,4 +1,4 @@
-//! What a host of the stateless revision sends and reads, message by message.
+//! Messages that a host of the stateless revision sends and reads, one by one.
 
 use serde_json::{Value, json};
 

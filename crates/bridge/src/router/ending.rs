@@ -94,5 +94,5 @@ impl AsyncRead for Silent {
 }
 
 const AT_ONCE: Duration = Duration::from_millis(100);
-/// A host that takes nothing for this long does not read.
+/// How long a host may take nothing before it counts as not reading.
 const STALLED: Duration = Duration::from_millis(350);

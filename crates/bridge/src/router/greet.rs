@@ -67,7 +67,7 @@ impl Form {
         }
     }
 
-    /// The upstream's answer to `initialize` in the form that the host asked in.
+    /// Returns the upstream's answer to `initialize` in the form that the host asked in.
     fn dressed(self, initialized: &Json) -> Json {
         match self {
             Self::Discover => modern::discovered(initialized),
@@ -75,7 +75,7 @@ impl Form {
         }
     }
 
-    /// The greeting for an upstream that was never reached.
+    /// Returns the greeting for an upstream that was never reached.
     fn minimal(self) -> Json {
         match self {
             Self::Discover => modern::discovered(&greeting::minimal("")),
@@ -106,7 +106,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.await_greeting(id, Form::Initialize(greeting::revision(params)));
     }
 
-    /// Answers when the upstream is reached, or when the time is over.
+    /// Answers the host when the upstream is reached, or when the time is over.
     pub(super) fn await_greeting(&mut self, id: Id, form: Form) {
         // Hosts do not ask twice at once, but if one does, each request is answered.
         if self.greeting.is_some() {
@@ -115,7 +115,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.greeting = Some(Greeting { id, form, by: Instant::now() + WITHIN });
         match self.upstream.server() {
             Some(_) => self.greet_from_upstream(),
-            // Hosts that are shown no tools start anew: that costs the upstream no request.
+            // Some hosts restart a server that shows no tools. This answer costs the upstream no request.
             None if self.is_login_needed() => self.greet_without_upstream(),
             None => self.upstream.reach(),
         }
@@ -141,7 +141,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     pub(super) fn upstream_failed(&mut self, error: &Error) {
         if error.kind() == Some(Ending::Unauthorized) && self.is_login_needed() {
-            // Told once, by `login_changed`. The host is greeted whatever the upstream wants: most hosts
+            // `login_changed` tells people, once. The host is greeted whatever the upstream wants: most hosts
             // drop a server that does not answer `initialize`, and do not ask it again.
             self.login_changed();
             self.leave_upstream_alone();

@@ -35,7 +35,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// The part of the filter that the upstream can serve; all of it if the upstream is not known yet.
+    /// Returns the part of the filter that the upstream can serve; all of it if the upstream is not known
+    /// yet.
     fn possible(&self, mut filter: Filter) -> Filter {
         let Some(server) = self.upstream.server() else { return filter };
         filter.kinds.retain(|kind| server.can(kind.capability()));

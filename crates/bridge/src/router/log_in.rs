@@ -1,11 +1,11 @@
-//! Calls while somebody must log in, and the login that the host is asked for.
+//! Calls while a person must log in, and the login that the host is asked for.
 //!
-//! A host with a session that can show pages is sent one `elicitation/create`, and the calls of its person wait
-//! for the end of the login, which is then theirs without another try. The error for pages (-32042) would end
+//! A host with a session that can show pages is sent one `elicitation/create`, and the calls of its person
+//! wait for the end of the login and then go out without another try. The error for pages (-32042) would end
 //! each of them, and leave it to the host to try again. A host of the stateless revision is never sent a
 //! request: it gets the page as the answer to its call (`input_required`), and comes back.
 //!
-//! Lists wait for nobody: hosts begin with them, and some drop a server that keeps one waiting.
+//! Lists never wait for a login: hosts begin with them, and some drop a server that keeps one waiting.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -28,7 +28,7 @@ use crate::lists::{Kind, Page};
 use crate::login::{Access, Closing, Gate, LoginDesk, LoginNews, Wait};
 use crate::{fault, modern};
 
-/// What becomes of a call while somebody must log in.
+/// What becomes of a call while a person must log in.
 pub(super) enum Entry {
     /// It goes to the upstream.
     Free,
@@ -76,7 +76,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Handles a call that the upstream refused because somebody must log in: it waits for the login and is
+    /// Handles a call that the upstream refused because a person must log in: it waits for the login and is
     /// made again, or ends. Returns every other call.
     pub(super) fn retried_after_login(&mut self, finished: Finished) -> Option<Finished> {
         let is_refused = finished.end.is_unauthorized() && self.is_login_needed();
@@ -107,7 +107,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.begin_waiting(call, asked, (gate, wait));
     }
 
-    /// How a request ends that needs a login: a list that was kept is shown all the same.
+    /// Returns the outcome of a request that needs a login: a list that was kept is still shown.
     pub(super) fn without_login(&mut self, page: Option<Page>) -> End {
         let Some(page) = page else { return End::LoginNeeded };
         let is_provisional = self.upstream.server().is_none() && self.greeted.is_provisional();
@@ -122,11 +122,11 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// The answer to a call that cannot be made before somebody logs in.
+    /// Returns the answer to a call that cannot be made before a person logs in.
     pub(super) fn login_needed(&self) -> Answer {
         let Some((login, reason)) = self.login.as_ref().and_then(|it| Some((it, it.needed()?)))
         else {
-            // Somebody has just logged in.
+            // The login has just ended well.
             let words =
                 "the call was not sent: somebody had to log in first, and has\nhint: call again";
             return Answer::refusal(SERVER_ERROR, words);
@@ -142,7 +142,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Takes in that somebody must log in, or has.
+    /// Handles that a person must log in, or has logged in.
     pub(super) fn login_changed(&mut self) {
         let Some(login) = &mut self.login else { return };
         match login.settle(Instant::now()) {
@@ -157,7 +157,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Ends the attempts to connect until somebody has logged in.
+    /// Stops the attempts to connect until a person has logged in.
     pub(super) fn leave_upstream_alone(&mut self) {
         let reason = self.login.as_ref().and_then(LoginDesk::needed);
         let may_pass = reason.is_some_and(|reason| reason.may_pass());
@@ -169,7 +169,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let closing = self.login.as_mut().map(|it| it.ended(Instant::now(), None));
         self.close_page(closing.unwrap_or_default());
         if self.upstream.server().is_none() {
-            // The lists are announced when it is there.
+            // The lists are announced when the upstream is reached.
             return self.upstream.reach_now();
         }
         let refused = std::mem::take(&mut self.refused_lists);
@@ -217,20 +217,20 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Takes an answer of the host, if it is that to the page of the login.
+    /// Takes an answer of the host, if it belongs to the page of the login. Returns whether it does.
     pub(super) fn page_answered(&mut self, id: &Id, answer: &Answer) -> bool {
         let now = Instant::now();
         self.login.as_mut().is_some_and(|login| login.answered(now, id.json(), answer))
     }
 
-    /// The host of the stateless revision says that its person did not visit a page.
+    /// Handles that the person of a host of the stateless revision did not visit a page.
     pub(super) fn login_declined(&mut self) {
         if let Some(login) = &mut self.login {
             login.declined();
         }
     }
 
-    /// The login that is needed, for people.
+    /// Returns the login that is needed, for people.
     pub(super) fn login_snapshot(&self) -> Option<NeededLogin> {
         let login = self.login.as_ref()?;
         let reason = short(&login.needed()?.to_string());
@@ -238,7 +238,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 }
 
-/// An error with all its causes, on one line.
+/// Returns an error with all its causes, on one line.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -249,5 +249,5 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// How long the upstream is left alone that refuses what it granted: it may have a fault.
+/// How long an upstream is left alone that refuses what it granted: it may have a fault.
 const TRY_AGAIN: Duration = Duration::from_secs(300);

@@ -336,7 +336,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// A result with every member that the stateless revision demands.
+    /// Returns a result with every member that the stateless revision demands.
     pub(super) fn dressed(&self, result: &Json, method: &str) -> Json {
         let said = self.upstream.server().map(ridethrough::server::Server::as_initialized);
         let server = said.and_then(|said| said.member("serverInfo"));

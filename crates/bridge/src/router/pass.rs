@@ -199,7 +199,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.calls.begin(asked, Some(page), async { End::Upstream(outcome.await) });
     }
 
-    /// Passes a request on to the upstream when somebody has logged in.
+    /// Passes a request on to the upstream when a person has logged in.
     pub(super) fn begin_waiting(
         &mut self,
         call: Call,
@@ -336,7 +336,7 @@ fn too_large() -> Answer {
 /// How long a host waits for a list of a server that was never reached: hosts begin with the lists of all
 /// their servers, and some show nothing until they have them.
 const FIRST_LIST: Duration = Duration::from_secs(10);
-/// A login has an end of its own.
+/// The limit of a call that waits for a login, which has a limit of its own.
 const FOR_EVER: Duration = Duration::from_secs(24 * 3600);
 /// The capacity that the empty queue keeps.
 const MOST_KEPT: usize = 64;

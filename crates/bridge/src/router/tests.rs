@@ -55,7 +55,7 @@ async fn a_round_is_due_though_the_host_does_not_read() {
     assert!(matches!(woken, Ok(Woken::RoundsDue)));
 }
 
-/// A router between a host that neither writes nor reads and an upstream that never answers.
+/// Returns a router between a host that neither writes nor reads and an upstream that never answers.
 fn served() -> (Router<DuplexStream>, Lines<DuplexStream>, [DuplexStream; 2]) {
     struct Silent;
 

@@ -63,7 +63,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             return;
         }
         if self.is_login_needed() {
-            // They are checked when somebody has logged in.
+            // They are checked when a person has logged in.
             return;
         }
         self.check_again = None;
@@ -125,14 +125,14 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 }
 
-/// Proxies cut streams every minute or so; a stream that is reopened sooner than this has missed nothing
-/// worth a request.
+/// The shortest outage after which the lists are checked. Proxies cut streams every minute or so; a stream
+/// that is reopened sooner than this has missed nothing worth a request.
 const WORTH_A_LOOK: Duration = Duration::from_secs(2);
-/// The client has been patient for its own time before this.
+/// The first pause after a failed check. The client has been patient for its own time before this.
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
-/// Half an hour between checks at most: a host that needs a list asks for it.
+/// How often the pause doubles: to half an hour at most, because a host that needs a list asks for it.
 const MOST_DOUBLINGS: u32 = 5;
-/// A limit, in case a server invents a new tool with each list.
+/// The most tools that people are told of, in case a server invents a new tool with each list.
 const MOST_DROPPED: usize = 1000;
 const DOWNGRADED: &str = "warning: the upstream was stateless when it was last asked, and wants sessions now: \
      it was rolled back, or somebody in between changes what is said; `--era modern` refuses that";

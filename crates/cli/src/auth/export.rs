@@ -1,8 +1,8 @@
-//! `ridethrough auth move`: a login leaves this machine, or arrives at it.
+//! `ridethrough auth move`: moves a login off this machine, or onto it.
 //!
-//! It is moved and not copied. Most servers replace the refresh token at each renewal and end the login of
-//! everybody who shows the old one, so that two holders would log each other out. So it is deleted here before
-//! it is handed out; if it cannot be written there, it is put back.
+//! A login is moved and not copied. Most servers replace the refresh token at each renewal and end the login
+//! of a client that shows the old one, so two holders would log each other out. So the login is deleted here
+//! before it is handed out; if it cannot be written there, it is put back.
 
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
@@ -24,7 +24,7 @@ use crate::talk::{ending, safe};
 use crate::target;
 use crate::until;
 
-/// What `auth move` is asked for.
+/// The arguments of `ridethrough auth move`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct MoveArgs {
@@ -61,7 +61,7 @@ pub(crate) fn play(args: &MoveArgs) -> Result<ExitCode> {
     }
 }
 
-/// Hands a login out.
+/// Hands out a login of this machine.
 async fn give(args: &MoveArgs, word: &str) -> Result<Exit> {
     let account = account(word, args.profile.clone().unwrap_or_default())?;
     if args.to.is_none() && io::stdout().is_terminal() {
@@ -71,7 +71,7 @@ async fn give(args: &MoveArgs, word: &str) -> Result<Exit> {
     let lock = store.lock(&account).await?;
     let record = store.load(&account).await?.filter(|record| record.tokens.is_some());
     let Some(record) = record else { return Err(nobody(word).into()) };
-    // First: whoever stops this in the middle has one login or none, never two.
+    // Deleted first: a command that is stopped half way leaves one login or none, never two.
     store.compare_and_swap(&lock, Some(&record), None).await?;
     if let Err(error) = write(args.to.as_deref(), &record.write()) {
         store.compare_and_swap(&lock, None, Some(&record)).await?;
@@ -113,7 +113,7 @@ async fn take(from: &Path, is_forced: bool) -> Result<Exit> {
             record.server_url
         );
     }
-    // What is left behind would be a second holder.
+    // The file that is left behind would be a second holder.
     if from != Path::new("-") {
         fs::remove_file(from).with_context(|| {
             format!("the login is here; delete `{}` yourself: it holds it, too", from.display())
@@ -192,7 +192,7 @@ fn on_terminal() -> Misuse {
     }
 }
 
-/// A record has a few kilobytes.
+/// The most bytes that are read. A record has a few kilobytes.
 const LONGEST: u64 = 1 << 20;
 const AFTER: &str = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `ridethrough auth status`: every login that is kept here, from the files alone.
+//! `ridethrough auth status`: lists every login that is kept here, from the files alone.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ use crate::out;
 use crate::talk::{ending, safe};
 use crate::target;
 
-/// What `auth status` is asked for.
+/// The arguments of `ridethrough auth status`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct AuthStatusArgs {
@@ -41,9 +41,9 @@ struct LoginShown {
     server: String,
     #[serde(flatten)]
     grant: GrantTold,
-    /// Whether calls are let in without a person.
+    /// Whether calls are accepted without a person.
     is_usable: bool,
-    /// What logs in again, if somebody must.
+    /// The command that logs in again, if a person must.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
 }
@@ -81,7 +81,7 @@ fn show(args: &AuthStatusArgs) -> Result<ExitCode> {
     })
 }
 
-/// The URL of a server, as logins are kept by it.
+/// Returns the URL of a server, as logins are stored by it.
 fn wanted_url(word: &str) -> Result<String, Misuse> {
     let target = target::resolve(word)?;
     let url = target.address().map(|address| address.url.expose_secret().to_owned());
@@ -94,7 +94,7 @@ fn wanted_url(word: &str) -> Result<String, Misuse> {
     })
 }
 
-/// The logins that are wanted, and what cannot be read.
+/// Returns the logins that were asked for, and the files that cannot be read.
 fn stored(url: Option<&str>, profile: Option<&str>) -> Result<(Vec<LoginShown>, Vec<String>)> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = Timestamp::from_unix_secs(now.as_secs());
@@ -105,7 +105,7 @@ fn stored(url: Option<&str>, profile: Option<&str>) -> Result<(Vec<LoginShown>, 
             Ok(record) => {
                 let is_wanted = url.is_none_or(|url| url == record.server_url)
                     && profile.is_none_or(|profile| profile == record.key.profile);
-                // What a logout left of a client is no login.
+                // A record that a logout left of a client is not a login.
                 if is_wanted && record.tokens.is_some() {
                     let status = Status::of(Some(&record), now);
                     shown.push(LoginShown::of(record.server_url, record.key.profile, &status));

@@ -1,9 +1,10 @@
-//! The flags of mcp-remote that have no meaning here: they are told and change nothing, but for one that would
-//! send secrets to a place of its own. Those of a login are in `oauth::OAuthFlags`.
+//! The flags of mcp-remote that have no meaning here: they are reported and change nothing, except for one
+//! that would send secrets to a place of its own and is refused. The flags of a login are in
+//! `oauth::OAuthFlags`.
 
 use crate::misuse::Misuse;
 
-/// Flags that are read so that they can be spoken of. None is shown in the help.
+/// Flags that are read so that they can be reported. None is shown in the help.
 #[derive(clap::Args, Default)]
 pub(super) struct Foreign {
     #[arg(long, hide = true, num_args = 0..=1)]
@@ -29,7 +30,7 @@ pub(super) struct Foreign {
 }
 
 impl Foreign {
-    /// Refuses what would send secrets to a place that nobody vouches for.
+    /// Refuses the flag that would send secrets to an endpoint that the issuer does not name.
     pub(super) fn check(&self) -> Result<(), Misuse> {
         if self.token_endpoint.is_none() {
             return Ok(());
@@ -43,7 +44,7 @@ impl Foreign {
         })
     }
 
-    /// What each of the others would have been for.
+    /// Returns a note on what each of the other flags would have been for.
     pub(super) fn notes(&self) -> Vec<String> {
         let flags = [
             (

@@ -1,10 +1,10 @@
-//! Headers in a file, one on a line. No line is ever told: each may hold a secret.
+//! Headers in a file, one on a line. No line is ever shown: each may hold a secret.
 
 use std::path::Path;
 
 use crate::misuse::Misuse;
 
-/// The lines of a file that are headers; `#` begins a comment.
+/// Returns the lines of a file that are headers; `#` begins a comment.
 pub(super) fn read(path: &Path) -> Result<Vec<String>, Misuse> {
     let text = std::fs::read_to_string(path).map_err(|error| Misuse {
         what: format!("the header file `{}` cannot be read: {error}", path.display()),

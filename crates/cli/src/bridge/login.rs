@@ -10,8 +10,7 @@ use crate::oauth::{FlagSources, OAuthFlags, OAuthSettings};
 use crate::options::Settings;
 use crate::target::Target;
 
-/// Puts what the flags say about the login into the settings. The port is the one that mcp-remote takes behind
-/// the URL.
+/// Puts the login flags into the settings. `port` is the one that mcp-remote takes behind the URL.
 pub(super) fn take_flags(
     flags: &OAuthFlags,
     port: Option<&str>,
@@ -30,7 +29,7 @@ pub(super) fn take_flags(
 fn read_port(word: &str) -> Result<u16, Misuse> {
     let port = word.parse().ok().filter(|port| *port > 0);
     port.ok_or_else(|| {
-        // It may be anything, a secret too.
+        // The word may be anything, a secret too.
         let what = "what stands behind the URL is no port from 1 to 65535";
         wrong(what.to_owned(), "it is the port for the browser to come back to; leave it out")
     })
@@ -40,7 +39,7 @@ fn wrong(what: String, hint: &str) -> Misuse {
     Misuse { what, tried: "nothing was sent".to_owned(), hint: hint.to_owned() }
 }
 
-/// Lets the bridge take its tokens from this account, and say how somebody logs in to it.
+/// Lets the bridge take its tokens from this account, and say how a person logs in to it.
 pub(super) fn with_account(
     bridge: Bridge,
     account: Option<Account>,
@@ -58,7 +57,7 @@ pub(super) fn with_account(
     })
 }
 
-/// How somebody logs in for the scope that a call lacked.
+/// Returns how a person logs in for the scope that a call lacked.
 fn more_scope(error: &CallError, account: &Account, spoken: &Spoken) -> Option<String> {
     let scopes = account.wanted_scope().filter(|_| error.kind == Kind::Unauthorized)?;
     let words = format!("--scope {}", next_step::quoted(&scopes));

@@ -1,13 +1,13 @@
-//! Where the server is.
+//! Checks the address of the server.
 
 use ridethrough::transport::Endpoint;
 
 use crate::misuse::Misuse;
 use crate::target;
 
-/// Refuses to show secrets to whoever listens between us and another machine.
+/// Refuses to send secrets over plain `http` to another machine, where others can listen.
 pub(super) fn check(url: &str, allow_http: bool) -> Result<(), Misuse> {
-    // What is no URL is refused by whoever makes the client, in better words.
+    // A text that is not a URL is refused by the client's builder, with a better message.
     let Ok(endpoint) = Endpoint::parse(url) else { return Ok(()) };
     if allow_http || target::is_safe_from_listeners(&endpoint) {
         return Ok(());

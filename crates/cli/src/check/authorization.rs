@@ -1,6 +1,6 @@
-//! How a server wants people to log in, what a login would do, and what it would refuse.
+//! How people log in to a server, what a login would do, and what it would refuse.
 //!
-//! Looked at where the server asks for a token or a login is stored, and no token is configured. Documents are
+//! Examined where the server asks for a token or a login is stored, and no token is configured. Documents are
 //! read and nothing is registered; tokens are never shown.
 
 use ridethrough::credentials::Challenge;
@@ -17,23 +17,23 @@ use crate::login::{GrantTold, allowing};
 use crate::next_step::Spoken;
 use crate::secrets::{cut, masked};
 
-/// What was found of it, for machines.
+/// The findings about a login, for machines.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AuthorizationSeen {
-    /// The URLs that were asked, and what became of each.
+    /// The URLs of metadata that were asked for, and the outcome of each.
     asked: Vec<DocumentAsked>,
     resource: Option<String>,
     issuers: Vec<String>,
     issuer: Option<String>,
     endpoints: Option<EndpointsSeen>,
-    /// How clients become known: `registers-itself`, `metadata-document`, `by-hand`.
+    /// How clients become known to the issuer: `registers-itself`, `metadata-document`, `by-hand`.
     client_kinds: Vec<&'static str>,
-    /// How ours would be known; nothing, if there is no way.
+    /// How our client would become known; `None`, if there is no way.
     client: Option<&'static str>,
     scopes: Vec<String>,
     redirect: String,
-    /// What a login would be refused for, and the flags that allow it.
+    /// Why a login would be refused, and the flags that allow it.
     refused: Option<String>,
     allowed_by: Option<String>,
     stored_login: Option<GrantTold>,
@@ -55,7 +55,7 @@ struct EndpointsSeen {
     device: Option<String>,
 }
 
-/// What is looked at.
+/// The examination of one server's login.
 pub(super) struct AuthorizationCheck<'a> {
     pub(super) account: &'a Account,
     pub(super) spoken: &'a Spoken,
@@ -64,7 +64,7 @@ pub(super) struct AuthorizationCheck<'a> {
 }
 
 impl AuthorizationCheck<'_> {
-    /// Looks, if the server asks for a login or one is stored.
+    /// Examines the login, if the server asks for one or one is stored.
     pub(super) async fn look(self, is_asked_for: bool, notes: &mut Notes) {
         let status = self.account.status().await.ok();
         let stored = status.filter(|it| it.status != GrantStatus::NoAuth);
@@ -101,7 +101,7 @@ impl AuthorizationCheck<'_> {
         notes.add(self.login(outlook));
     }
 
-    /// What a login would do.
+    /// Returns the finding about what a login would do.
     fn login(&self, outlook: &LoginOutlook) -> Finding {
         let scopes = match outlook.scopes.to_text() {
             Some(scopes) => format!("asks for the scopes `{}`", cut(&scopes)),
@@ -291,7 +291,7 @@ fn abilities(server: &AuthorizationServer) -> Finding {
     Subject::Authorization.note("abilities", what)
 }
 
-/// What differs from what most servers do, and what is done about it.
+/// Returns differences from most servers, and what is done about each.
 fn quirks(found: &Found) -> Vec<String> {
     let server = &found.server;
     let mut quirks = Vec::new();

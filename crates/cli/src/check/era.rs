@@ -1,4 +1,4 @@
-//! Revisions: whether the stateless one is spoken too, and what becomes of one that nobody knows.
+//! Revisions: whether the server speaks the stateless one too, and how it answers one that does not exist.
 
 use ridethrough::machine::discovery::{self, Verdict};
 use ridethrough::server::Version;
@@ -11,18 +11,18 @@ use super::seen::AnswerSeen;
 use super::wire::{Visit, Wire};
 use crate::secrets;
 
-/// What `server/discover` showed.
+/// The result of `server/discover`.
 pub(super) enum Era {
-    /// Stateless, and not to be spoken with.
+    /// Stateless, and not usable by us: it refuses our revision, or speaks only others.
     Foreign,
     Legacy,
-    /// Stateless; this is what it said of itself.
+    /// Stateless; this is its answer about itself.
     Modern(Box<AnswerSeen>),
     Unknown,
 }
 
 impl Era {
-    /// Whether it is stateless, if that is known.
+    /// Whether the server is stateless, if that is known.
     pub(super) const fn is_modern(&self) -> Option<bool> {
         match self {
             Self::Foreign | Self::Modern(_) => Some(true),
@@ -32,7 +32,7 @@ impl Era {
     }
 }
 
-/// Asks for the stateless revision, in the one way that no older server can take for work.
+/// Asks for the stateless revision, with the one request that no older server can take for work.
 pub(super) async fn look(wire: &mut Wire) -> (Era, Finding) {
     match wire.ask(wire.stateless("server/discover", Value::Null)).await {
         Err(miss) => (Era::Unknown, unknown(miss.to_string())),
@@ -81,7 +81,7 @@ fn unknown(because: String) -> Finding {
     Subject::Protocol.unknown("era", "the stateless revision", because)
 }
 
-/// Offers a revision that never was: the answer must be one that the server speaks.
+/// Offers a revision that never existed: the answer must be one that the server speaks.
 pub(super) async fn offer_nonsense(wire: &mut Wire, notes: &mut Notes) {
     let ask = wire.initialize(NO_REVISION);
     let seen = match wire.ask(ask).await {
@@ -135,7 +135,7 @@ pub(super) async fn offer_nonsense(wire: &mut Wire, notes: &mut Notes) {
     });
 }
 
-/// Names a revision in the header that is not the session's.
+/// Sends a revision in the header that is not the session's.
 pub(super) async fn misname(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     let has_header = Version::parse(&visit.version).is_some_and(Version::has_version_header);
     if !has_header {

@@ -1,21 +1,21 @@
-//! What was found out about a server, one sentence each, and what to do about it.
+//! One finding about a server: what was seen, and what to do about it.
 
 use serde::Serialize;
 
-/// Something that was found out.
+/// One finding about a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     pub(super) subject: Subject,
-    /// What scripts know it by.
+    /// The name of the finding for scripts.
     pub(super) name: &'static str,
     pub(super) verdict: FindingVerdict,
-    /// What was seen, and what that means for a client of ours.
+    /// What was seen, and what that means for our client.
     pub(super) what: String,
-    /// What to do, if there is something.
+    /// The advice, if there is any.
     pub(super) advice: Option<String>,
 }
 
-/// What a finding is about, in the order in which people read it.
+/// The subject of a finding, in the order in which people read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Subject {
@@ -29,13 +29,13 @@ pub(super) enum Subject {
     Tools,
 }
 
-/// How a finding is to be taken, the gravest last.
+/// The verdict of a finding, the gravest last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum FindingVerdict {
     Good,
     Note,
-    /// It could not be looked at.
+    /// It could not be examined.
     Unknown,
     Warning,
     Bad,
@@ -82,7 +82,7 @@ impl Subject {
         self.found(name, FindingVerdict::Bad, what)
     }
 
-    /// It could not be looked at, for this reason.
+    /// Returns a finding about something that could not be examined, for this reason.
     pub(super) fn unknown(
         self,
         name: &'static str,
@@ -103,7 +103,7 @@ impl Subject {
 }
 
 impl Finding {
-    /// The same, with what to do about it.
+    /// Returns this finding with advice.
     pub(super) fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self

@@ -1,5 +1,5 @@
-//! Whether the server looks at who asks: a web page that somebody visits can reach for servers of
-//! their machine (DNS rebinding), and `Origin` and `Host` give it away.
+//! Whether the server checks where a request comes from: a web page that a person visits can send requests to
+//! servers on their machine (DNS rebinding), and `Origin` and `Host` reveal it.
 
 use ridethrough::server::Version;
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     }
 }
 
-/// Begins as a page of somebody else's would, in the era of this visit.
+/// Sends the first request of this visit's era as a foreign web page would.
 async fn pretend(
     wire: &mut Wire,
     visit: &Visit,
@@ -40,13 +40,13 @@ async fn pretend(
     Ok(seen)
 }
 
-/// One header that gives a page away.
+/// A header that reveals a web page.
 struct Guard {
     name: &'static str,
     header: &'static str,
     /// Whether the server is on this machine.
     is_local: bool,
-    /// Whether the server was shown a token beside it.
+    /// Whether a token was sent with the request.
     has_token: bool,
 }
 

@@ -12,15 +12,15 @@ use super::{Notes, redirect, refusal, tls};
 use crate::exit::Exit;
 use crate::secrets;
 
-/// A handshake that was done.
+/// The result of a handshake.
 pub(super) struct Hello {
     pub(super) visit: Visit,
-    /// What the header for a session held, whether or not it can be one.
+    /// The value of the session header, whether or not it can be a session id.
     pub(super) issued: Option<Vec<u8>>,
     pub(super) has_tools: bool,
 }
 
-/// Shakes hands with the server, or says why that cannot be done and how the check ends.
+/// Does the handshake, or reports why it failed and how the check ends.
 pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<Hello, Exit> {
     let mut seen = ask(wire, notes).await?;
     let mut statuses = Vec::new();
@@ -50,7 +50,7 @@ pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<Hello, Ex
     Ok(hello)
 }
 
-/// What stands in for a handshake with a server that knows none: what it says of itself.
+/// Returns what stands in for a handshake with a stateless server: its answer to `server/discover`.
 pub(super) fn stateless(discovered: &AnswerSeen, notes: &mut Notes) -> Hello {
     let version = Version::V2026_07_28.as_str().to_owned();
     let result = discovered.result().cloned().unwrap_or_else(Json::empty_object);
@@ -68,7 +68,7 @@ async fn ask(wire: &mut Wire, notes: &mut Notes) -> Result<AnswerSeen, Exit> {
     let ask = wire.initialize(Version::LATEST_LEGACY.as_str());
     let asked = wire.ask(ask).await;
     if tls::is_likely(asked.as_ref()) && tls::look(wire, notes).await {
-        // As for every other command, which does not look for TLS.
+        // Ends as every other command does, none of which probes for TLS.
         return Err(asked.map_or_else(|miss| refusal::unanswered(&miss).1, |_| Exit::Protocol));
     }
     asked.map_err(|miss| {
@@ -78,7 +78,7 @@ async fn ask(wire: &mut Wire, notes: &mut Notes) -> Result<AnswerSeen, Exit> {
     })
 }
 
-/// The session that an answer to `initialize` opened, whether or not it can be used.
+/// Returns the session that an answer to `initialize` opened, whether or not it can be used.
 pub(super) fn visit_of(seen: &AnswerSeen) -> Visit {
     let session = seen.header("mcp-session-id").and_then(SessionId::new);
     Visit { session, version: seen.result().and_then(version_of).unwrap_or_default() }
@@ -100,7 +100,7 @@ fn introduce(seen: &AnswerSeen, asked: &'static str, result: &Json, notes: &mut 
     notes.add(Subject::Protocol.good(about, what));
 }
 
-/// The form of an answer, in words.
+/// Returns the form of an answer, in words.
 pub(super) fn form(seen: &AnswerSeen) -> &'static str {
     match (&seen.stream, seen.head.content) {
         (Some(_), _) => "as an event stream",
@@ -168,10 +168,10 @@ fn initialized(ready: Result<AnswerSeen, Miss>) -> Finding {
     }
 }
 
-/// The revision in a result of `initialize`.
+/// Returns the revision in a result of `initialize`.
 pub(super) fn version_of(result: &Json) -> Option<String> {
     result.member("protocolVersion")?.read()
 }
 
-/// As many as our client follows.
+/// The most redirects that are followed: as many as our client follows.
 const MOST_REDIRECTS: usize = 5;

@@ -1,4 +1,4 @@
-//! How fast the server answers, and whether it keeps its connections.
+//! How fast the server answers, and whether it keeps its connections open.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use super::seen::AnswerSeen;
 use super::wire::{Visit, Wire, millis};
 use super::{Notes, in_millis};
 
-/// Asks `ping` in a row on one connection.
+/// Sends `ping` several times in a row on one connection.
 pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
-    // What became of the connection before is not to be counted: this one finds it closed, or makes it.
+    // The state of the earlier connection must not count: this request finds it closed, or makes a new one.
     if let Err(because) = ping(wire, visit).await {
         return notes.add(unknown(&because));
     }
@@ -22,7 +22,7 @@ pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     let mut gaps = Vec::new();
     let mut rests = None;
     for _ in 0..PINGS {
-        // Each of those costs a second, and a few say as much as ten.
+        // Each of those costs a second, and a few show as much as ten.
         if wire.lingering - lingering >= ENOUGH {
             break;
         }
@@ -46,9 +46,9 @@ pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     notes.add(kept.judge(asked));
 }
 
-/// An answer to `ping`, or why there is none.
+/// Returns an answer to `ping`, or why there is none.
 async fn ping(wire: &mut Wire, visit: &Visit) -> Result<AnswerSeen, String> {
-    // The stateless revision has no `ping`: whoever says who it is, is there.
+    // The stateless revision has no `ping`: an answer to `server/discover` shows as much.
     let method = if visit.is_stateless() { "server/discover" } else { "ping" };
     let ask = wire.request_of(visit, method, Value::Null);
     match wire.ask(ask).await {
@@ -88,8 +88,8 @@ pub(super) fn tell_times(mut times: Vec<Duration>, notes: &mut Notes) {
     });
 }
 
-/// Two small writes in a row wait for each other where Nagle's algorithm meets delayed acknowledgements:
-/// the second leaves when the other side has waited its 40 ms.
+/// Looks for pauses of a delayed acknowledgement. Two small writes in a row wait for each other where Nagle's
+/// algorithm meets delayed acknowledgements: the second leaves when the other side has waited its 40 ms.
 fn judge_gaps(gaps: &[Duration]) -> Option<Finding> {
     let held = gaps.iter().filter(|gap| DELAYED.contains(*gap)).count();
     let is_usual = held * 2 > gaps.len();
@@ -105,13 +105,13 @@ fn judge_gaps(gaps: &[Duration]) -> Option<Finding> {
     })
 }
 
-/// What became of connections between pings.
+/// What became of the connections between pings.
 struct KeptConnections {
-    /// By the server.
+    /// How many the server closed.
     closed: u32,
-    /// By us, because a stream went on after its answer.
+    /// How many we closed, because a stream went on after its answer.
     lingering: u32,
-    /// For how many seconds the server keeps one that rests, if it says so.
+    /// For how many seconds the server keeps an idle connection, if it says so.
     rests: Option<u64>,
 }
 
@@ -164,9 +164,9 @@ impl KeptConnections {
 
 const PINGS: usize = 10;
 const ENOUGH: u32 = 3;
-/// Longer than any network takes.
+/// The time from which an answer counts as slow: longer than any network takes.
 const SLOW: Duration = Duration::from_secs(1);
-/// What a delayed acknowledgement adds, on Linux.
+/// The pause that a delayed acknowledgement adds, on Linux.
 const DELAYED: RangeInclusive<Duration> = Duration::from_millis(36)..=Duration::from_millis(60);
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The report as a page, in the style of all our pages: no network, no script, no other file.
 //!
-//! What a server said is masked and made harmless as in the report in words, and then escaped.
+//! Words of the server are masked and made harmless as in the report in words, and then escaped.
 
 use ridethrough_lab::page::{self, Life, Markup, Sign};
 
@@ -11,7 +11,7 @@ use super::tools::{Repeat, Tool};
 use crate::secrets;
 use crate::talk::safe;
 
-/// The whole page. `made` says when, as it is to be shown.
+/// Returns the whole page. `made` is the time to show on it.
 pub(super) fn html(notes: &Notes, made: &str) -> String {
     let server = safe::line(&notes.server);
     page::document(&format!("check of {server}"), Life::Still, |page| {
@@ -29,7 +29,7 @@ pub(super) fn html(notes: &Notes, made: &str) -> String {
     })
 }
 
-/// Who it is, what it speaks, and when that was seen.
+/// Returns the name of the server, the revision that it speaks, and when it was examined.
 fn about(notes: &Notes, made: &str) -> String {
     let name = notes.server_name.as_deref().map(|it| safe::line(&secrets::cut(it)));
     let revision = notes.revision.as_deref().map(|it| format!("revision {}", safe::line(it)));
@@ -37,7 +37,7 @@ fn about(notes: &Notes, made: &str) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// How many findings there are of each kind, and what was measured.
+/// Writes how many findings there are of each kind, and the measurements.
 fn totals(page: &mut Markup, notes: &Notes) {
     let count = |verdict| notes.findings.iter().filter(|it| it.verdict == verdict).count();
     page.element("div", &[("class", &"totals")], |page| {
@@ -101,7 +101,7 @@ fn advice(page: &mut Markup, notes: &Notes) {
     });
 }
 
-/// What was found about one subject, marked by the gravest of it.
+/// Writes the findings about one subject, marked by the gravest of them.
 fn subject(page: &mut Markup, notes: &Notes, subject: Subject) {
     let those: Vec<_> = notes.findings.iter().filter(|it| it.subject == subject).collect();
     let Some(gravest) = those.iter().map(|it| it.verdict).max() else { return };
@@ -134,7 +134,7 @@ fn finding(page: &mut Markup, finding: &Finding) {
     });
 }
 
-/// The tools by what becomes of a call in doubt.
+/// Writes the tools, grouped by what becomes of a call in doubt.
 fn tools(page: &mut Markup, tools: &[Tool]) {
     for (repeat, title) in [
         (Repeat::Always, "a call in doubt is sent again"),
@@ -171,7 +171,7 @@ const fn sign(verdict: FindingVerdict) -> Sign {
     }
 }
 
-/// In one word.
+/// Returns the verdict in one word.
 const fn word(verdict: FindingVerdict) -> &'static str {
     match verdict {
         FindingVerdict::Bad => "bad",
@@ -182,7 +182,7 @@ const fn word(verdict: FindingVerdict) -> &'static str {
     }
 }
 
-/// What is added to the word for more than one.
+/// Returns the ending of the word for more than one.
 const fn plural(verdict: FindingVerdict) -> &'static str {
     match verdict {
         FindingVerdict::Bad | FindingVerdict::Good | FindingVerdict::Unknown => "",
@@ -197,7 +197,7 @@ const GRAVEST_FIRST: [FindingVerdict; 5] = [
     FindingVerdict::Note,
     FindingVerdict::Good,
 ];
-/// More names are a wall; `--json` has them all.
+/// The most names that are shown; `--json` has them all.
 const MOST_SHOWN: usize = 300;
 const FOOT: &str = "Made by ridethrough check, which looked from outside and called no tool. Times \
     are those of the machine that checked.";

@@ -1,4 +1,4 @@
-//! A server that is a program: it has no address, so that there is less to look at.
+//! A server that is a program: it has no address, so there is less to examine.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{Notes, WATCH, in_millis, pace, tools};
 use crate::exit::Exit;
 use crate::stray_line::StrayLine;
 
-/// Starts it, asks it what changes nothing, and ends it: all of that within the time of the check.
+/// Starts the program, sends it requests that change nothing, and ends it: all within the time of the check.
 pub(super) async fn examine(
     client: &Client,
     marked: &[String],
@@ -22,12 +22,12 @@ pub(super) async fn examine(
     let last = Instant::now() + time;
     let exit = ask(client, marked, last - wire::kept_for_goodbye(time), notes).await;
     let goodbye = last.min(Instant::now() + WATCH);
-    // One that does not leave by then is killed with its client.
+    // A program that does not leave by then is killed with its client.
     let _ = timeout_at(goodbye, client.close()).await;
     exit
 }
 
-/// What it prints besides messages. Whoever cannot start it by hand would never learn of it.
+/// Reports the first stray line. A person who cannot start the program by hand would never see it.
 pub(super) fn tell_stray_line(line: &StrayLine, notes: &mut Notes) {
     notes.findings.iter().for_each(|it| line.was_told(&it.what));
     if let Some(words) = line.take() {
@@ -68,7 +68,7 @@ async fn ask(client: &Client, marked: &[String], ends: Instant, notes: &mut Note
     Exit::Done
 }
 
-/// How long a question may take.
+/// Returns how long a request may take.
 fn patience(ends: Instant) -> Duration {
     ends.saturating_duration_since(Instant::now()).clamp(SHORTEST, PATIENCE)
 }
@@ -106,7 +106,7 @@ async fn look_at_tools(client: &Client, marked: &[String], ends: Instant, notes:
 
 const PINGS: usize = 10;
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A question without any time is refused as a mistake.
+/// The shortest time for a request: one without any time is refused as a mistake.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::options::Policy;
 
-    /// The goodbye came on top: a check with 60 s took 61.
+    /// Before this was fixed, the goodbye came on top: a check with 60 s took 61.
     #[tokio::test(start_paused = true)]
     async fn a_program_that_neither_answers_nor_leaves_takes_the_time_of_the_check() {
         let stays = Command::new("sh").args(["-c", "trap '' TERM; while :; do sleep 1; done"]);

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::target::is_safe_from_listeners;
 use crate::{in_flags, target};
 
-/// Connects; if that fails, the finding says why and what to do.
+/// Connects to the server. If that fails, the finding says why and what to do.
 pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<(), Exit> {
     let endpoint = wire.probe.endpoint().clone();
     let line = match wire.connect().await {
@@ -108,7 +108,7 @@ fn unreached(endpoint: &Endpoint, failure: &Failure) -> Finding {
     Subject::Reach.bad("connect", what).advise(advice)
 }
 
-/// A port that fails a TLS handshake as one does that has no TLS.
+/// Returns a finding if the TLS handshake failed as it does at a port without TLS.
 fn without_tls(endpoint: &Endpoint, failure: &Failure) -> Option<Finding> {
     let (at, shown) = (endpoint.authority(), target::shown(endpoint));
     let rest = shown.strip_prefix("https://")?;
@@ -123,7 +123,7 @@ fn without_tls(endpoint: &Endpoint, failure: &Failure) -> Option<Finding> {
     Some(Subject::Reach.bad("connect", what).advise(advice))
 }
 
-/// What the layer below said, or else the cause: both together would say it twice.
+/// Returns the detail of the layer below, or else the cause: both together would repeat each other.
 fn detail(failure: &Failure) -> String {
     failure.detail.as_deref().map_or_else(|| failure.cause.to_string(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Redirects: which are followed, what they cost, and which URL to use in place of this one.
+//! Redirects: which are followed, what they cost, and which URL to use instead.
 
 use ridethrough::machine::head::Redirect;
 use ridethrough::transport::Endpoint;
@@ -8,7 +8,8 @@ use super::seen::AnswerSeen;
 use super::wire::Wire;
 use crate::{secrets, target};
 
-/// The path to go on with, if the server sent us to one of its own in a way that keeps the question.
+/// Returns the path to continue with, if the server redirected to a path of its own with a status that keeps
+/// method and body.
 pub(super) fn followed(seen: &AnswerSeen) -> Option<String> {
     match (&seen.head.redirect, seen.head.status.as_u16()) {
         (Some(Redirect::SameOrigin(path)), 307 | 308) => Some(path.to_string()),
@@ -16,7 +17,7 @@ pub(super) fn followed(seen: &AnswerSeen) -> Option<String> {
     }
 }
 
-/// Where redirects with these statuses led to, if there were any.
+/// Returns a finding about redirects with these statuses, if there were any.
 pub(super) fn moved(statuses: &[u16], wire: &Wire) -> Option<Finding> {
     let to = wire.target.as_deref()?;
     let status = statuses.last()?;
@@ -39,7 +40,7 @@ pub(super) fn moved(statuses: &[u16], wire: &Wire) -> Option<Finding> {
     Some(Subject::Reach.note("redirect", what).advise(advice))
 }
 
-/// A redirect that our client does not follow, in words.
+/// Returns the finding about a redirect that our client does not follow.
 pub(super) fn elsewhere(seen: &AnswerSeen, wire: &Wire) -> Finding {
     let status = seen.head.status.as_u16();
     let (what, advice) = match &seen.head.redirect {
@@ -82,13 +83,13 @@ pub(super) fn elsewhere(seen: &AnswerSeen, wire: &Wire) -> Finding {
     Subject::Protocol.bad("redirect", what).advise(advice)
 }
 
-/// A path of the same server as a URL to copy. Its query may hold a key, and is not shown.
+/// Returns a path of this server as a URL to copy. Its query may hold a key, and is not shown.
 fn url_of(target: &str, wire: &Wire) -> String {
     let path = secrets::masked(target.split('?').next().unwrap_or_default());
     format!("`{}{path}`{}", wire.probe.endpoint().origin(), query_of(target, wire))
 }
 
-/// What a person has to know about the query of a target that is shown without it.
+/// Returns a note about the query of a target that is shown without it.
 fn query_of(target: &str, wire: &Wire) -> &'static str {
     let query = |text: &str| text.split_once('?').map(|(_, query)| query.to_owned());
     match query(target) {

@@ -1,5 +1,5 @@
-//! What answers there if it is not an MCP server that lets us in: asks for credentials, is busy, is a
-//! web page, an old server, or a new one.
+//! Explains an answer that opens no session: the server asks for credentials, is busy, is a web page, an old
+//! server, or a new one.
 
 use ridethrough::event::Answer;
 use ridethrough::machine::head::Content;
@@ -15,7 +15,7 @@ use super::wire::{Ask, Miss, Wire};
 use crate::exit::Exit;
 use crate::{next_step, secrets};
 
-/// No answer to `initialize`, in words.
+/// Explains why `initialize` was not answered.
 pub(super) fn unanswered(miss: &Miss) -> (Finding, Exit) {
     let said =
         |what: String, advice: &str| Subject::Protocol.bad("initialize", what).advise(advice);
@@ -51,10 +51,10 @@ pub(super) fn unanswered(miss: &Miss) -> (Finding, Exit) {
     }
 }
 
-/// The head of an answer came, and the answer did not: in words. `None` if it is whole.
+/// Explains an answer whose head came and whose rest did not. `None` if it is whole.
 fn unfinished(seen: &AnswerSeen, wire: &Wire) -> Option<(Finding, Exit)> {
     let because = seen.unfinished()?;
-    // The mark of HTTP+SSE says more than the answer that is missing.
+    // The `endpoint` event of HTTP+SSE is more telling than the missing answer.
     if seen.stream.as_ref().is_some_and(|it| it.endpoint.is_some()) {
         return None;
     }
@@ -81,7 +81,8 @@ fn unfinished(seen: &AnswerSeen, wire: &Wire) -> Option<(Finding, Exit)> {
     })
 }
 
-/// Says what an answer to `initialize` means that opens no session, and how the check goes on or ends.
+/// Reports what an answer to `initialize` that opens no session means, and returns how the check goes on or
+/// ends.
 pub(super) async fn explain(
     seen: &AnswerSeen,
     wire: &mut Wire,
@@ -128,7 +129,7 @@ pub(super) async fn explain(
                      another path, often `/mcp`",
                 ),
         );
-        // Every command of ours works with it.
+        // Every command of ours works with such a server.
         return Err(Exit::Done);
     } else {
         notes.add(stranger(seen, wire));
@@ -136,11 +137,11 @@ pub(super) async fn explain(
     Err(Exit::Protocol)
 }
 
-/// What an answer means that leaves nothing to ask.
+/// Explains an answer that needs no further request to be understood.
 fn outright(seen: &AnswerSeen, wire: &Wire) -> Option<(Finding, Exit)> {
     match seen.head.status.as_u16() {
         401 | 403 | 407 => Some((unauthorized(seen, wire), Exit::Unauthorized)),
-        // Whoever is busy may say so in JSON-RPC too.
+        // A busy server may say so in JSON-RPC too.
         _ if seen.is_busy() => Some((turned_away(seen), Exit::Unreachable)),
         500..=599 if seen.result().is_none() => Some((turned_away(seen), Exit::Unreachable)),
         300..=399 => Some((redirect::elsewhere(seen, wire), Exit::Protocol)),
@@ -166,14 +167,14 @@ fn mistyped(seen: &AnswerSeen) -> Finding {
     Subject::Protocol.bad("initialize", what).advise(TYPED)
 }
 
-/// What a challenge says, as it came.
+/// Returns the challenge of an answer, as it came.
 pub(super) fn challenge_of(seen: &AnswerSeen) -> Option<String> {
     let challenges = seen.headers.get_all("www-authenticate").iter();
     let lines: Vec<_> = challenges.filter_map(|it| it.to_str().ok()).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// What the challenge of a 401 asks for, and what the server says beside it.
+/// Returns a finding about what the challenge of a 401 asks for, with the server's own words.
 fn unauthorized(seen: &AnswerSeen, wire: &Wire) -> Finding {
     let challenges = seen.headers.get_all("www-authenticate").iter();
     let challenge = challenges.filter_map(|it| it.to_str().ok()).collect::<Vec<_>>().join(", ");
@@ -193,7 +194,7 @@ fn unauthorized(seen: &AnswerSeen, wire: &Wire) -> Finding {
     let (words, said) = (seen.words(), seen.said());
     let what = format!("not authorized: {words} and {asked}{}{said}", more.collect::<String>());
     let advice = match (seen.head.status.as_u16(), parameter(&challenge, "error")) {
-        // Some servers say `invalid_token` to whoever shows none.
+        // Some servers answer `invalid_token` to a request without a token.
         (401, _) if wire.has_token => {
             "the token is wrong or too old: get a new one and give it by `--bearer-env VAR`"
         }
@@ -215,7 +216,7 @@ fn unauthorized(seen: &AnswerSeen, wire: &Wire) -> Finding {
     Subject::Protocol.bad("authorization", what).advise(advice)
 }
 
-/// The value of `name=value` or `name="value"` in a challenge.
+/// Returns the value of `name=value` or `name="value"` in a challenge.
 fn parameter<'a>(challenge: &'a str, name: &str) -> Option<&'a str> {
     challenge.match_indices(name).find_map(|(start, _)| {
         let before = challenge[..start].chars().next_back();
@@ -229,7 +230,7 @@ fn parameter<'a>(challenge: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// Whether the first thing that a GET brings is the endpoint of HTTP+SSE.
+/// Whether the first event of a GET is the endpoint of HTTP+SSE.
 async fn is_old(wire: &mut Wire) -> bool {
     let seen = wire.ask(Ask::listen(super::WATCH)).await;
     seen.is_ok_and(|seen| seen.stream.is_some_and(|it| it.endpoint.is_some()))
@@ -263,7 +264,7 @@ fn stranger(seen: &AnswerSeen, wire: &Wire) -> Finding {
     Subject::Protocol.bad("initialize", what).advise(advice)
 }
 
-/// What to do about an answer of the wrong type.
+/// The advice about an answer of the wrong content type.
 pub(super) const TYPED: &str = "let the server answer with `application/json`";
 
 #[cfg(test)]

@@ -12,11 +12,11 @@ use crate::out::{Colour, lines_of, painted};
 use crate::secrets;
 use crate::talk::safe;
 
-/// How it may look.
+/// What the output can show.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) is_colourful: bool,
-    /// Whether signs beyond ASCII can be shown.
+    /// Whether characters beyond ASCII can be shown.
     pub(super) is_fancy: bool,
 }
 
@@ -60,7 +60,7 @@ fn advice(out: &mut dyn Write, notes: &Notes, look: Look) -> io::Result<()> {
     }
 }
 
-/// What to do, the gravest first; what is advised twice is said once.
+/// Returns all advice, that of the gravest findings first, each once.
 pub(super) fn advised(findings: &[Finding]) -> Vec<&str> {
     let mut those: Vec<_> = findings.iter().filter(|it| it.advice.is_some()).collect();
     those.sort_by_key(|it| std::cmp::Reverse(it.verdict));
@@ -73,7 +73,7 @@ pub(super) fn advised(findings: &[Finding]) -> Vec<&str> {
     advised
 }
 
-/// The tools by what becomes of a call in doubt.
+/// Writes the tools, grouped by what becomes of a call in doubt.
 fn tools(out: &mut dyn Write, notes: &Notes, look: Look) -> io::Result<()> {
     let margin = " ".repeat(visible(&sign(FindingVerdict::Good, look)));
     for (repeat, title) in [
@@ -103,7 +103,7 @@ fn shown(tool: &Tool) -> String {
     }
 }
 
-/// A sign, then a text whose lines all stand behind it.
+/// Writes a sign, then a text whose lines are all indented behind it.
 fn paragraph(out: &mut dyn Write, sign: &str, text: &str) -> io::Result<()> {
     let lines = lines_of(text, WIDTH);
     for (number, line) in lines.iter().enumerate() {
@@ -115,7 +115,7 @@ fn paragraph(out: &mut dyn Write, sign: &str, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// How wide a sign is on the screen, colours left out.
+/// Returns the width of a sign on the screen, colours left out.
 fn visible(sign: &str) -> usize {
     let plain = sign.split('\u{1b}').enumerate().map(|(number, part)| match number {
         0 => part,
@@ -135,7 +135,7 @@ fn sign(verdict: FindingVerdict, look: Look) -> String {
     painted(if look.is_fancy { fancy } else { plain }, colour, look.is_colourful)
 }
 
-/// The report as JSON.
+/// Returns the report as JSON.
 pub(super) fn json(notes: &Notes, exit: Exit) -> String {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]

@@ -1,7 +1,7 @@
-//! What came back for one question, read within bounds of time and size.
+//! The response to one request of the check, read within bounds of time and size.
 //!
-//! An event stream is read until it has answered, has ended, or has been watched for long enough. A
-//! server that sends without end is left alone once it has sent more than anybody needs.
+//! An event stream is read until it has answered, has ended, or has been watched for long enough. Reading a
+//! server that sends without end stops at the bound on size.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -20,62 +20,62 @@ use ridethrough::probe::Found;
 use ridethrough::transport::{AnswerHead, Body, Failure};
 use tokio::time::{Instant, timeout_at};
 
-/// An answer, as far as it was read.
+/// A response, as far as it was read.
 pub(super) struct AnswerSeen {
     pub(super) head: AnswerHead,
     pub(super) headers: HeaderMap,
     /// The body, or the event that held the answer.
     pub(super) body: Bytes,
-    /// The JSON-RPC answer to what was asked, if our client would read it.
+    /// The JSON-RPC answer to the request, if our client would read it.
     pub(super) answer: Option<Answer>,
-    /// Whether there is one that it would not read, because of its content type.
+    /// Whether there is an answer that our client would not read, because of its content type.
     pub(super) is_mistyped: bool,
-    /// What an event stream said beside it.
+    /// What an event stream said besides the answer.
     pub(super) stream: Option<Streamed>,
     pub(super) end: ReadEnd,
-    /// How long it took until the answer was there, or the head if there is none.
+    /// How long it took until the answer was there, or the head if there is no answer.
     pub(super) took: Duration,
-    /// How long of that the head took.
+    /// How long of that time the head took.
     pub(super) head_took: Duration,
 }
 
-/// What an event stream said beside its messages.
+/// What an event stream said besides its messages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streamed {
-    /// The last id before the answer: a client that lost the stream there would resume after it.
+    /// The last event id before the answer: a client that lost the stream there would resume after it.
     pub(super) before: Option<String>,
-    /// The id of the answer itself.
+    /// The event id of the answer itself.
     pub(super) at: Option<String>,
     pub(super) retry: Option<Duration>,
-    /// How many events came, the empty ones too.
+    /// How many events came, empty ones included.
     pub(super) events: usize,
-    /// What the first event of the kind `endpoint` said: the mark of HTTP+SSE.
+    /// The data of the first event of the kind `endpoint`: the mark of HTTP+SSE.
     pub(super) endpoint: Option<String>,
 }
 
-/// How far it was read.
+/// How the reading of a response ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReadEnd {
-    /// It broke off.
+    /// The connection broke.
     Broken(Failure),
     Ended,
-    /// It was still open when it had been watched for long enough.
+    /// The stream was still open when it had been watched for long enough.
     Open,
-    /// It was left alone when it had become too large.
+    /// The response became too large.
     Overlong,
 }
 
-/// How much is read of one answer.
+/// The bounds on reading one response.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) bytes: usize,
     pub(super) until: Instant,
-    /// Whether to stop soon after the answer; otherwise it is watched to the end of its time.
+    /// Whether to stop soon after the answer; otherwise the stream is watched for the whole time.
     pub(super) stops_at_answer: bool,
 }
 
 impl AnswerSeen {
-    /// Reads an answer to the request with this id.
+    /// Reads the response to the request with this id.
     pub(super) async fn read(found: Found, id: u64, began: Instant, bounds: Bounds) -> Self {
         let mut body = found.body;
         let mut seen = Self {
@@ -110,7 +110,7 @@ impl AnswerSeen {
         };
         self.body = whole.freeze();
         let answer = answer_in(&self.body, id);
-        // As the client: refusals come as JSON under any content type, a success must say what it is.
+        // As in our client: refusals come as JSON under any content type, a success must name its type.
         let is_typed = matches!(self.head.content, Content::Json | Content::Nothing);
         self.is_mistyped = answer.is_some() && !is_typed && self.head.status.is_success();
         self.answer = answer.filter(|_| !self.is_mistyped);
@@ -162,7 +162,7 @@ impl AnswerSeen {
         }
     }
 
-    /// The result, if it was answered with one.
+    /// Returns the result, if the answer is one.
     pub(super) fn result(&self) -> Option<&Json> {
         match &self.answer {
             Some(Answer::Result(result)) => Some(result),
@@ -170,7 +170,7 @@ impl AnswerSeen {
         }
     }
 
-    /// What the answer says about the session that was named, as a call of our client would read it.
+    /// Returns what the answer says about the session, as a call of our client would read it.
     pub(super) fn session_loss(&self, id: u64) -> ridethrough::machine::Loss {
         // A call reads an event that answers it as it would read a body.
         let mut head = self.head.clone();
@@ -180,7 +180,7 @@ impl AnswerSeen {
         ridethrough::machine::session_loss(&head, &self.body, id)
     }
 
-    /// In a few words: the status, and what the server said beside it.
+    /// Returns the status and the server's message, in a few words.
     pub(super) fn words(&self) -> String {
         let status = self.head.status.as_u16();
         match self.answer.as_ref().and_then(Answer::error) {
@@ -196,7 +196,7 @@ impl AnswerSeen {
         }
     }
 
-    /// What a refusal says to people in its body, unless `words` has it.
+    /// Returns the message for people in the body of a refusal, unless `words` has it.
     pub(super) fn said(&self) -> String {
         if self.answer.as_ref().and_then(Answer::error).is_some() {
             return String::new();
@@ -207,30 +207,30 @@ impl AnswerSeen {
         said.map(|it| format!("; the server said `{it}`")).unwrap_or_default()
     }
 
-    /// Its content type.
+    /// Returns the content type.
     pub(super) fn kind(&self) -> String {
         secrets::cut(self.header("content-type").unwrap_or_default())
     }
 
-    /// Whether the server, or what stands before it, has no time for us: that says nothing about what it
-    /// would do if it had.
+    /// Whether the server, or a proxy before it, is too busy to answer. Such an answer says nothing about
+    /// what the server would do otherwise.
     pub(super) fn is_busy(&self) -> bool {
         matches!(self.head.status.as_u16(), 408 | 425 | 429 | 502..=504)
     }
 
-    /// Why it says nothing about what the server does with what was asked, if it is so: the answer did not
-    /// come whole, or need not be the server's own.
+    /// Returns why this response is no evidence of how the server treats the request, if it is none: the
+    /// answer did not come whole, or need not be the server's own.
     pub(super) fn no_evidence(&self) -> Option<String> {
         let is_foreign = discovery::is_no_evidence(self.head.status);
         is_foreign.then(|| self.turned_away()).or_else(|| self.unfinished())
     }
 
-    /// That the server answered with this status, as a reason.
+    /// Returns, as a reason, that the server answered with this status.
     pub(super) fn turned_away(&self) -> String {
         format!("the server answers {}", self.words())
     }
 
-    /// Why there is no answer, though a head came that promised one.
+    /// Returns why there is no answer, although a head came that promised one.
     pub(super) fn unfinished(&self) -> Option<String> {
         let is_promised = self.head.status.is_success() && self.head.content != Content::Html;
         match &self.end {
@@ -247,7 +247,7 @@ impl AnswerSeen {
     }
 }
 
-/// The answer to this request among the messages of a body.
+/// Returns the answer to this request among the messages of a body.
 fn answer_in(body: &Bytes, id: u64) -> Option<Answer> {
     let messages = Incoming::parse(body).ok()?.into_messages();
     messages.into_iter().find_map(|message| match message {
@@ -275,7 +275,7 @@ async fn chunk(body: &mut dyn Body, until: Instant) -> Piece {
     }
 }
 
-/// How much of a refusal's words is told.
+/// The most characters of a refusal's message that are shown.
 const LONGEST_WORDS: usize = 300;
-/// How long a stream may go on after its answer and still give its connection back.
+/// How long a stream may go on after its answer for its connection to be used again.
 const DRAIN: Duration = Duration::from_secs(1);

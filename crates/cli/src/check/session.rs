@@ -1,4 +1,4 @@
-//! Sessions: whether there is one, what becomes of an unknown one, and whether one can be given back.
+//! Sessions: whether there is one, how the server answers an unknown one, and whether one can be ended.
 
 use ridethrough::machine::Loss;
 use ridethrough::machine::session::SessionId;
@@ -10,7 +10,7 @@ use super::hello::Hello;
 use super::seen::AnswerSeen;
 use super::wire::{Ask, Visit, Wire};
 
-/// What the id says about itself.
+/// Returns a finding about the form of the session id.
 pub(super) fn judge_id(hello: &Hello) -> Finding {
     match (&hello.issued, &hello.visit.session) {
         (None, _) => Subject::Session
@@ -27,7 +27,8 @@ pub(super) fn judge_id(hello: &Hello) -> Finding {
     }
 }
 
-/// Asks in a session that the server cannot know: what it answers is what it will say of an expired one.
+/// Sends a request with a session id that the server cannot know: its answer is the one for an expired
+/// session.
 pub(super) async fn ask_unknown(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     let Some(session) = &visit.session else { return };
     let unknown =
@@ -99,7 +100,7 @@ fn judge_expiry(seen: &AnswerSeen, loss: Loss) -> Finding {
     }
 }
 
-/// Gives the session back, and looks whether it is gone. Returns whether the server heard of it.
+/// Ends the session, and checks that it is gone. Returns whether the server was told.
 pub(super) async fn end(wire: &mut Wire, visit: &Visit, notes: &mut Notes) -> bool {
     if visit.session.is_none() {
         return true;
@@ -160,7 +161,7 @@ async fn judge_end(seen: &AnswerSeen, wire: &mut Wire, visit: &Visit) -> Finding
     }
 }
 
-/// An id of the same form that was never issued. A short one might be somebody's.
+/// Returns an id of this form that was never issued. A short one might be another client's.
 fn stranger_to(session: &str) -> String {
     if session.len() < SHORTEST {
         return "00000000-0000-4000-8000-000000000000".to_owned();

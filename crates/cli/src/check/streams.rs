@@ -1,4 +1,4 @@
-//! Streams: the standing one, whether one that drops can be resumed, and what that means for calls.
+//! Streams: the standing one, whether a dropped stream can be resumed, and what that means for calls.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::time::sleep;
 pub(super) async fn stand(wire: &mut Wire, visit: &Visit) -> Finding {
     let mut seen = wire.ask(Ask::listen(super::WATCH).of(visit)).await;
     if seen.as_ref().is_ok_and(|it| it.head.status.as_u16() == 409) {
-        // A stream that was closed a moment ago may not have been noticed yet.
+        // The server may not have noticed yet that a stream was closed a moment ago.
         sleep(Duration::from_millis(300)).await;
         seen = wire.ask(Ask::listen(super::WATCH).of(visit)).await;
     }
@@ -101,7 +101,7 @@ fn judge_stream(seen: &AnswerSeen, stream: &Streamed) -> Finding {
     }
 }
 
-/// Asks a server without a session for its standing stream, which has another name there.
+/// Opens the standing stream of a stateless server, which is another request there.
 pub(super) async fn listen(wire: &mut Wire) -> Finding {
     let news =
         json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true});
@@ -126,10 +126,10 @@ pub(super) async fn listen(wire: &mut Wire) -> Finding {
     }
 }
 
-/// What is known about resuming the answer to a harmless request.
+/// The result of resuming the answer to a harmless request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Resume {
-    /// Answers are no streams.
+    /// Answers are not streams.
     Json,
     /// Events have no ids.
     NoIds,
@@ -139,7 +139,7 @@ pub(super) enum Resume {
     Late,
     /// The lost answer came again.
     Replayed,
-    /// The server refuses, or does not bring the answer.
+    /// The server refuses, or does not send the answer again.
     Refused(String),
     Unknown(String),
 }
@@ -165,7 +165,7 @@ pub(super) async fn resume(wire: &mut Wire, visit: &Visit, seen: &AnswerSeen, id
     }
 }
 
-/// Tells it, and what becomes of a call whose stream drops.
+/// Reports the result, and what becomes of a call whose stream drops.
 pub(super) fn tell(resume: &Resume, retry: Option<Duration>, notes: &mut Notes) {
     notes.add(judge_resume(resume));
     if let Some(retry) = retry {

@@ -1,4 +1,4 @@
-//! The tools: how many, whether they are well made, and which may be sent again when in doubt.
+//! The tools: how many, whether they are well formed, and which may be sent again when in doubt.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::secrets;
 pub(super) struct Tool {
     pub(super) name: String,
     pub(super) repeat: Repeat,
-    /// Why, in words.
+    /// The reason, in words.
     pub(super) because: &'static str,
 }
 
@@ -31,13 +31,13 @@ pub(super) struct Tool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Repeat {
-    /// By itself.
+    /// Our client sends it again by itself.
     Always,
-    /// If a person says that it may be.
+    /// Our client sends it again if a person says that it may.
     IfMarked,
 }
 
-/// Lists the tools and judges them.
+/// Lists the tools and reports on them.
 pub(super) async fn look(wire: &mut Wire, hello: &Hello, marked: &[String], notes: &mut Notes) {
     if !hello.has_tools {
         return notes.add(Subject::Tools.note("list", "says that it has no tools"));
@@ -52,11 +52,11 @@ pub(super) async fn look(wire: &mut Wire, hello: &Hello, marked: &[String], note
     }
 }
 
-/// Judges tools that were listed.
+/// Reports on tools that were listed.
 pub(super) fn tell(listed: &[Json], known: &KnownTools, marked: &[String], notes: &mut Notes) {
     judge(listed, notes);
     let tools = listed.iter().filter_map(|tool| classify(tool, known, marked));
-    // The name is needed as it is until here.
+    // The name is needed unmasked until here.
     let hidden = tools.map(|tool| Tool { name: secrets::masked(&tool.name), ..tool });
     notes.tools = hidden.collect();
 }
@@ -69,13 +69,13 @@ struct List {
     pages: usize,
 }
 
-/// Why no more of it was read.
+/// Why no more of the list was read.
 enum ListEnd {
-    /// It circles: a page names itself as the next.
+    /// A page names itself as the next.
     Circle,
-    /// A page could not be had.
+    /// A page could not be read.
     Failed(Finding),
-    /// There is more than anybody needs.
+    /// The list is longer than a report can use.
     Long,
     Whole,
 }
@@ -138,7 +138,7 @@ impl ListEnd {
     }
 }
 
-/// A page of the list and how long it took, or why there is none.
+/// Returns a page of the list and how long it took, or why there is none.
 async fn page(wire: &mut Wire, visit: &Visit, params: Value) -> Result<(Json, Duration), Finding> {
     let ask = wire.request_of(visit, "tools/list", params).at_most(LARGEST);
     let unknown = |because: String| Subject::Tools.unknown("list", "the tools", because);
@@ -255,5 +255,5 @@ fn shown<T: AsRef<str>>(names: &[T]) -> String {
 
 const MOST_PAGES: usize = 10;
 const MOST_TOOLS: usize = 2000;
-/// A page of tools with long descriptions.
+/// The most bytes of one page: room for tools with long descriptions.
 const LARGEST: usize = 4 << 20;

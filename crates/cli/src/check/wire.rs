@@ -1,7 +1,7 @@
-//! Asks a server one thing at a time, on a connection that is kept as long as the server keeps it.
+//! Sends a server one request at a time, on a connection that is kept as long as the server keeps it.
 //!
-//! Every question has an end: its own patience, and the time of the whole check. Whatever is asked
-//! here may be asked twice without harm, and `tools/call` cannot be asked at all.
+//! Every request has a limit: its own patience, and the time of the whole check. Whatever is sent here may be
+//! sent twice without harm, and `tools/call` cannot be sent at all.
 
 use std::cell::Cell;
 use std::fmt;
@@ -21,25 +21,25 @@ use super::seen::{AnswerSeen, Bounds, ReadEnd};
 use crate::talk::safe;
 use crate::talk::terminal::Terminal;
 
-/// The way to the server.
+/// The connection of a check to its server, and the time that is left.
 pub(super) struct Wire {
     pub(super) probe: Rc<Probe>,
     terminal: Rc<Terminal>,
-    /// Whether the server sees a token of ours.
+    /// Whether a token of ours is sent to the server.
     pub(super) has_token: bool,
-    /// Tell every question.
+    /// Whether every request is shown to the person.
     is_telling: bool,
-    /// When the time for questions is over.
+    /// When the time for requests is over.
     ends: Instant,
-    /// When the time of the check is over; what is left of it then is for goodbyes.
+    /// When the time of the check is over; the time in between is for ending sessions.
     last: Instant,
     line: Option<Line>,
-    /// The path to ask, if the server sent us there.
+    /// The path to ask, if the server redirected us there.
     pub(super) target: Option<String>,
     next_id: Rc<Cell<u64>>,
-    /// How many connections the server closed between questions.
+    /// How many connections the server closed between requests.
     pub(super) closed: u32,
-    /// How many had to be closed because a stream went on after its answer.
+    /// How many connections we closed because a stream went on after its answer.
     pub(super) lingering: u32,
 }
 
@@ -49,7 +49,7 @@ pub(super) enum Miss {
     Failed(Failure),
     /// The time of the whole check was over.
     Late,
-    /// Nothing came in the time of one question.
+    /// No answer came in the time of one request.
     Silent,
 }
 
@@ -60,27 +60,27 @@ pub(super) struct Visit {
     pub(super) version: String,
 }
 
-/// Something to ask.
+/// One request of the check.
 pub(super) struct Ask {
     question: Question,
-    /// The name of it, for people.
+    /// The name of the request, for people.
     what: String,
     pub(super) id: u64,
     bytes: usize,
-    /// How long a stream is watched; if there is no such time, until it has answered.
+    /// How long a stream is watched; `None` means until it has answered.
     watch: Option<Duration>,
     stops_at_answer: bool,
 }
 
 impl Visit {
-    /// Whether it needed no handshake.
+    /// Whether no handshake was needed.
     pub(super) fn is_stateless(&self) -> bool {
         Version::parse(&self.version).is_some_and(|it| !it.era().has_sessions())
     }
 }
 
 impl Wire {
-    /// A way for so long.
+    /// Makes a wire that may be used for this time.
     pub(super) fn new(probe: Probe, terminal: Rc<Terminal>, time: Duration) -> Self {
         let last = Instant::now() + time;
         Self {
@@ -98,28 +98,28 @@ impl Wire {
         }
     }
 
-    /// Tells every question, or does not.
+    /// Sets whether every request is shown to the person.
     pub(super) fn telling(self, is_telling: bool) -> Self {
         Self { is_telling, ..self }
     }
 
-    /// What the probe shows to the server: headers by their names.
+    /// Names the headers that the probe sends to the server.
     pub(super) fn showing(self, shown: &[(&str, &str)]) -> Self {
         let has_token = shown.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         Self { has_token, ..self }
     }
 
-    /// Whether the time for questions is over.
+    /// Whether the time for requests is over.
     pub(super) fn is_over(&self) -> bool {
         Instant::now() >= self.ends
     }
 
-    /// How much of the time for questions is left.
+    /// Returns how much of the time for requests is left.
     pub(super) fn left(&self) -> Duration {
         self.ends.saturating_duration_since(Instant::now())
     }
 
-    /// Another way to the same server, with connections of its own.
+    /// Returns another wire to this server, with connections of its own.
     pub(super) fn beside(&self) -> Self {
         Self {
             probe: self.probe.clone(),
@@ -133,7 +133,7 @@ impl Wire {
         }
     }
 
-    /// A request; `tools/call` is none that is made here.
+    /// Makes a request; `tools/call` cannot be made here.
     pub(super) fn request(&self, method: &str, params: Value) -> Ask {
         assert!(method != "tools/call", "a check never calls a tool");
         let id = self.next_id.replace(self.next_id.get() + 1);
@@ -144,7 +144,7 @@ impl Wire {
         Ask::post(method, id, &message)
     }
 
-    /// A request of this visit, in the form of its era.
+    /// Makes a request of this visit, in the form of its era.
     pub(super) fn request_of(&self, visit: &Visit, method: &str, params: Value) -> Ask {
         if visit.is_stateless() {
             self.stateless(method, params)
@@ -153,7 +153,7 @@ impl Wire {
         }
     }
 
-    /// A request that says itself who asks, and in which revision.
+    /// Makes a stateless request, which itself says who asks and in which revision.
     pub(super) fn stateless(&self, method: &str, params: Value) -> Ask {
         let modern = Version::V2026_07_28.as_str();
         let mut params = if params.is_null() { json!({}) } else { params };
@@ -166,13 +166,13 @@ impl Wire {
         ask.header("mcp-protocol-version", modern).header("mcp-method", method)
     }
 
-    /// `initialize` for this revision.
+    /// Makes an `initialize` request for this revision.
     pub(super) fn initialize(&self, version: &str) -> Ask {
         let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": us()});
         self.request("initialize", params)
     }
 
-    /// Makes the connection, if there is none.
+    /// Connects, if there is no connection.
     pub(super) async fn connect(&mut self) -> Result<&Line, Miss> {
         if self.line.is_none() {
             let made = timeout_at(self.ends, self.probe.connect()).await;
@@ -181,7 +181,7 @@ impl Wire {
         self.line.as_ref().ok_or(Miss::Late)
     }
 
-    /// Asks on the connection that there is, or on a new one.
+    /// Sends a request on the present connection, or on a new one.
     pub(super) async fn ask(&mut self, ask: Ask) -> Result<AnswerSeen, Miss> {
         let what = ask.what.clone();
         let seen = self.ask_again(ask).await;
@@ -199,7 +199,8 @@ impl Wire {
         let is_kept = self.settle().await;
         let seen = self.ask_once(&ask).await;
         match seen {
-            // The server closed a connection that rested: nobody is to blame, and nothing is lost.
+            // The server closed an idle connection, which it may do; the request was not answered and can be
+            // repeated.
             Err(Miss::Failed(failure)) if is_kept && is_broken(&failure) => {
                 self.closed += 1;
                 self.ask_once(&ask).await
@@ -209,7 +210,7 @@ impl Wire {
     }
 
     async fn ask_once(&mut self, ask: &Ask) -> Result<AnswerSeen, Miss> {
-        // A question that nobody waits for must not be sent either.
+        // After the time is over, a request is not sent either.
         if self.is_over() {
             return Err(Miss::Late);
         }
@@ -228,7 +229,7 @@ impl Wire {
         let bounds =
             Bounds { bytes: ask.bytes, until: watched, stops_at_answer: ask.stops_at_answer };
         let seen = AnswerSeen::read(found, ask.id, began, bounds).await;
-        // On HTTP/1.1 what is still open, or was left alone, is in the way of the next question.
+        // On HTTP/1.1 a response that was not read to its end blocks the next request.
         let is_free = line.is_http2() && !matches!(seen.end, ReadEnd::Broken(_));
         if seen.end == ReadEnd::Ended || is_free {
             self.line = Some(line);
@@ -238,7 +239,7 @@ impl Wire {
         Ok(seen)
     }
 
-    /// Whether the connection can be used again. One that the server closed is let go.
+    /// Whether the connection can be used again. A connection that the server closed is dropped.
     async fn settle(&mut self) -> bool {
         let Some(line) = &mut self.line else { return false };
         let until = self.ends.min(Instant::now() + SETTLING);
@@ -250,18 +251,18 @@ impl Wire {
         is_ready
     }
 
-    /// Lets go of the connection.
+    /// Drops the connection.
     pub(super) fn hang_up(&mut self) {
         self.line = None;
     }
 
-    /// Gives a session back, if the server issued one, also when the time for questions is over. The
-    /// server has no say in how long that takes.
+    /// Ends a session, if the server issued one, even when the time for requests is over. The server cannot
+    /// make that take longer.
     pub(super) async fn give_back(&mut self, visit: &Visit) {
         if visit.session.is_some() {
             let goodbye = self.last.min(Instant::now() + GOODBYE);
             let ends = std::mem::replace(&mut self.ends, goodbye);
-            // Whoever cannot be told will notice: sessions expire.
+            // A server that cannot be told lets the session expire.
             let _ = self.ask(Ask::delete().of(visit)).await;
             self.ends = ends;
         }
@@ -282,19 +283,19 @@ impl Ask {
         Self { question, what, id, bytes: LARGEST, watch: None, stops_at_answer: true }
     }
 
-    /// A notification.
+    /// Makes a notification.
     pub(super) fn notification(method: &str) -> Self {
         Self::post(method, 0, &json!({"jsonrpc": "2.0", "method": method}))
     }
 
-    /// A GET for an event stream, watched for this long.
+    /// Makes a GET for an event stream, watched for this long.
     pub(super) fn listen(time: Duration) -> Self {
         let ask = Self::new(Method::GET, "", 0, Bytes::new());
         Self { watch: Some(time), stops_at_answer: false, ..ask }
             .header("accept", "text/event-stream")
     }
 
-    /// A GET that resumes a stream after this event, in which the answer to this request is missing.
+    /// Makes a GET that resumes a stream after this event, to get the answer to this request.
     pub(super) fn resume(event: &str, id: u64, time: Duration) -> Self {
         let ask = Self { stops_at_answer: true, id, ..Self::listen(time) };
         ask.header("last-event-id", event)
@@ -304,7 +305,7 @@ impl Ask {
         Self::new(Method::DELETE, "", 0, Bytes::new())
     }
 
-    /// In this session, and with its revision.
+    /// Adds the session of this visit and its revision.
     pub(super) fn of(mut self, visit: &Visit) -> Self {
         if let Some(session) = &visit.session {
             self = self.header("mcp-session-id", session.as_str());
@@ -316,7 +317,7 @@ impl Ask {
         }
     }
 
-    /// With this header. One that HTTP cannot carry is left out: it was the server's to give.
+    /// Adds a header. A value that HTTP cannot carry is left out: the server gave it.
     pub(super) fn header(mut self, name: &'static str, value: &str) -> Self {
         if let Ok(mut value) = HeaderValue::from_str(value) {
             value.set_sensitive(true);
@@ -325,13 +326,13 @@ impl Ask {
         self
     }
 
-    /// Watched for this long, unless it is answered before.
+    /// Watches the stream for this long, unless it is answered before.
     pub(super) fn watched(mut self, time: Duration) -> Self {
         self.watch = Some(time);
         self
     }
 
-    /// With room for an answer of this size.
+    /// Allows an answer of this size.
     pub(super) fn at_most(mut self, bytes: usize) -> Self {
         self.bytes = bytes;
         self
@@ -348,35 +349,35 @@ impl fmt::Display for Miss {
     }
 }
 
-/// Whether a kept connection can have failed so because it had been closed.
+/// Whether a kept connection can have failed like this because the server had closed it.
 fn is_broken(failure: &Failure) -> bool {
     matches!(failure.cause, Cause::Closed | Cause::Reset | Cause::StreamRefused)
 }
 
-/// Who asks.
+/// Returns who we are, for `clientInfo`.
 fn us() -> Value {
     json!({"name": "ridethrough-check", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// What is kept of the time of a check for goodbyes.
+/// Returns how much of the time of a check is kept for ending sessions.
 pub(super) fn kept_for_goodbye(time: Duration) -> Duration {
     RESERVE.min(time / 4)
 }
 
-/// A time as people read it.
+/// Returns a time in words.
 pub(super) fn millis(time: Duration) -> String {
     format!("{:.1} ms", time.as_secs_f64() * 1e3)
 }
 
-/// How long one question may take.
+/// How long one request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long it may take until a connection is ready again after an answer, or known to be closed.
+/// How long it may take after an answer until a connection is known to be ready or closed.
 const SETTLING: Duration = Duration::from_secs(2);
 /// How long the end of a session may take.
 const GOODBYE: Duration = Duration::from_secs(1);
-/// What is kept of the time of a check for that, at most.
+/// The most of a check's time that is kept for ending sessions.
 const RESERVE: Duration = Duration::from_secs(1);
-/// More than any answer needs that is not a list of tools.
+/// The most bytes of an answer that is not a list of tools.
 const LARGEST: usize = 1 << 20;
 
 #[cfg(test)]
@@ -385,7 +386,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_goodbye_ends_with_the_time_of_the_check() {
-        // It takes connections, and never answers.
+        // This server accepts connections, and never answers.
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", silent.local_addr().unwrap());
         let probe = ridethrough::Client::builder(url.as_str()).probe().unwrap();

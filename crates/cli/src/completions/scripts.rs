@@ -1,8 +1,8 @@
-//! What completion scripts need beyond clap's: names of servers and tools, which change from day to day.
+//! Additions to clap's completion scripts: names of servers and tools, which change from day to day.
 
 use clap_complete::Shell;
 
-/// The script with names in it, where the shell is one that we know.
+/// Returns the script with names in it, where we know the shell.
 pub(super) fn with_names(shell: Shell, script: String) -> String {
     match shell {
         Shell::Bash => script + BASH,
@@ -12,7 +12,7 @@ pub(super) fn with_names(shell: Shell, script: String) -> String {
     }
 }
 
-/// Lets the places for a server and a tool be completed by functions of ours.
+/// Lets functions of ours complete the words for a server and a tool.
 fn zsh(script: &str) -> String {
     let line = |line: &str| {
         let by = match () {

@@ -9,18 +9,18 @@ use super::record::Record;
 
 /// An act of the demo.
 pub(super) struct Act {
-    /// In two or three words.
+    /// The name, in two or three words.
     pub(super) name: &'static str,
     /// What is being broken.
     pub(super) breaks: &'static str,
-    /// Where it was reported.
+    /// Where the fault was reported.
     pub(super) report: &'static str,
-    /// The scenario of the lab that breaks the same thing, by which other clients were measured.
+    /// The lab's scenario of this fault, by which other clients were measured.
     pub(super) scenario: &'static str,
     /// What the client must do about it.
     pub(super) promise: &'static str,
-    /// Breaks it, and tells about it.
+    /// Plays the act, and reports what happens.
     pub(super) play: fn(Tell) -> BoxFuture<'static, Result<Record>>,
-    /// Says whether the promise held.
+    /// Decides whether the promise held.
     pub(super) judge: fn(&Record) -> ActVerdict,
 }

@@ -8,7 +8,7 @@ mod reused;
 
 use super::act::Act;
 
-/// All of them, each with the lab's scenario of the same fault.
+/// All acts, each with the lab's scenario of its fault.
 pub(super) const ACTS: [Act; 5] = [
     Act {
         name: "dropped resumes",

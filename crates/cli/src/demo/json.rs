@@ -11,7 +11,7 @@ use super::record::CallEnd;
 use super::rival::Scorecard;
 use super::show::{Played, Show};
 
-/// Writes JSON.
+/// Shows the demo as JSON.
 pub(super) struct Json<W> {
     out: W,
     others: Scorecard,
@@ -22,7 +22,7 @@ impl<W: Write> Json<W> {
         Self { out, others: Scorecard::measured() }
     }
 
-    /// What was written to.
+    /// Returns the writer.
     #[cfg(test)]
     pub(super) fn into_inner(self) -> W {
         self.out
@@ -93,7 +93,7 @@ fn of_end(end: &CallEnd) -> Value {
     })
 }
 
-/// Milliseconds, to the microsecond.
+/// Returns a time in milliseconds, to the microsecond.
 fn millis(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }

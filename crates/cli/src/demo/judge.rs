@@ -1,4 +1,4 @@
-//! Holds a record against what was promised. Pure: the same record has the same verdict.
+//! Compares a record with what was promised. Pure: equal records get equal verdicts.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use ridethrough::error::Kind;
 
 use super::record::{Failed, Record};
 
-/// How an act ended.
+/// The verdict on an act.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ActVerdict {
-    /// What came of it, measured.
+    /// The outcome, with its measurements.
     pub(super) outcome: String,
-    /// What should have held and did not; nothing, if the promise held.
+    /// The claims that did not hold; empty, if the promise held.
     pub(super) broken: Vec<String>,
 }
 
@@ -20,14 +20,14 @@ impl ActVerdict {
         self.broken.is_empty()
     }
 
-    /// Of an act that did not end by itself.
+    /// Returns the verdict on an act that did not end by itself.
     pub(super) fn endless(limit: Duration) -> Self {
         let outcome = format!("no end within {}", seconds(limit));
         Self { broken: vec![format!("the act had {outcome}")], outcome }
     }
 }
 
-/// Looks at one record, claim by claim.
+/// Checks one record, claim by claim.
 pub(super) struct Judge<'a> {
     record: &'a Record,
     broken: Vec<String>,
@@ -38,14 +38,14 @@ impl<'a> Judge<'a> {
         Self { record, broken: Vec::new() }
     }
 
-    /// Claims something; `otherwise` says what is so instead.
+    /// Checks a claim; `otherwise` says what is true if it does not hold.
     pub(super) fn claim(&mut self, holds: bool, otherwise: impl Into<String>) {
         if !holds {
             self.broken.push(otherwise.into());
         }
     }
 
-    /// The call has its own answer, and ran once.
+    /// Claims that the call has its own answer, and ran once.
     pub(super) fn answered(&mut self, name: &str) {
         match self.record.end_of(name).map(|end| &end.result) {
             Some(Ok(text)) => self.claim(text == name, format!("`{name}` was answered `{text}`")),
@@ -58,7 +58,8 @@ impl<'a> Judge<'a> {
         self.ran_once(name);
     }
 
-    /// The call ended with an error of this kind that says that it may have run; and it ran once.
+    /// Claims that the call ended with an error of this kind that says that it may have run, and that it ran
+    /// once.
     pub(super) fn in_doubt(&mut self, name: &str, kind: Kind) {
         match self.record.end_of(name).map(|end| &end.result) {
             Some(Ok(_)) => self.claim(false, format!("`{name}` was answered, by whom?")),
@@ -84,7 +85,7 @@ impl<'a> Judge<'a> {
         self.claim(took <= limit, format!("`{name}` took longer than {}", seconds(limit)));
     }
 
-    /// Every handshake is expensive for a server in trouble.
+    /// Claims the number of handshakes: each is expensive for a server in trouble.
     pub(super) fn handshakes(&mut self, wanted: usize) {
         let handshakes = self.record.handshakes;
         self.claim(handshakes == wanted, format!("{handshakes} handshakes instead of {wanted}"));
@@ -95,7 +96,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// A time for people.
+/// Returns a time for people.
 pub(super) fn seconds(time: Duration) -> String {
     match time.as_secs_f64() {
         whole if time.subsec_nanos() == 0 => format!("{whole} s"),
@@ -105,7 +106,7 @@ pub(super) fn seconds(time: Duration) -> String {
     }
 }
 
-/// So many things of this name.
+/// Returns a count with its noun.
 pub(super) fn number(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
@@ -121,7 +122,7 @@ pub(super) fn how_often(times: u64) -> String {
     }
 }
 
-/// How a call ended, for people.
+/// Returns how a call ended, for people.
 pub(super) fn how_ended(record: &Record, name: &str) -> String {
     let Some(end) = record.end_of(name) else { return "without end".to_owned() };
     let took = seconds(end.took);

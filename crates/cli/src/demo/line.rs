@@ -1,4 +1,4 @@
-//! What is told while an act is played: who did what, and when.
+//! One line of a demo: who did what, and when.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use tokio::time::Instant;
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DemoLine {
-    /// When, counted from the making of the act's client.
+    /// When it happened, counted from the creation of the act's client.
     pub(super) at: Duration,
     pub(super) who: Who,
     pub(super) what: String,
 }
 
-/// Who did it.
+/// The party that did something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
-    /// Whoever calls.
+    /// The application that makes calls.
     Caller,
     /// The client, by its own account.
     Client,
@@ -36,10 +36,10 @@ impl Who {
     }
 }
 
-/// Where lines go.
+/// Where the lines of an act go.
 pub(super) type Tell = UnboundedSender<DemoLine>;
 
-/// Tells lines with the time of one act. Clones tell to the same place.
+/// Sends lines with the time of one act. Clones send to one receiver.
 #[derive(Clone)]
 pub(super) struct Diary {
     began: Instant,
@@ -47,7 +47,7 @@ pub(super) struct Diary {
 }
 
 impl Diary {
-    /// Time counts from here on.
+    /// Starts the time of the act.
     pub(super) fn begin(tell: Tell) -> Self {
         Self { began: Instant::now(), tell }
     }
@@ -60,7 +60,7 @@ impl Diary {
         self.tell(self.age(), Who::Caller, what.into());
     }
 
-    /// The client's events say themselves when they happened, counted from its making.
+    /// Sends a line of the client. Its events carry their own time, counted from its creation.
     pub(super) fn client(&self, at: Moment, what: impl Into<String>) {
         self.tell(at.elapsed(), Who::Client, what.into());
     }
@@ -70,7 +70,7 @@ impl Diary {
     }
 
     fn tell(&self, at: Duration, who: Who, what: String) {
-        // Nobody listens only when the demo is over.
+        // The receiver is gone only when the demo is over.
         let _ = self.tell.send(DemoLine { at, who, what });
     }
 }

@@ -1,5 +1,5 @@
-//! What came of an act: how each call ended, and what the server saw. Plain data, so that a check
-//! can be given a wrong one.
+//! The results of an act: how each call ended, and what the server saw. Plain data, so that a test can make a
+//! wrong one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,14 +8,14 @@ use ridethrough::error::Kind;
 use ridethrough::event::Event;
 use ridethrough_lab::{Deed, Mcp, Server, What, When};
 
-/// Everything that an act is judged by.
+/// Everything by which an act is judged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     /// How each call ended.
     pub(super) ends: Vec<CallEnd>,
     /// How often the server ran the call of this name.
     pub(super) runs: BTreeMap<String, u64>,
-    /// How often the client introduced itself.
+    /// How often the client did a handshake.
     pub(super) handshakes: usize,
     /// How often a stream was resumed.
     pub(super) resumes: usize,
@@ -25,14 +25,14 @@ pub(super) struct Record {
     pub(super) carriers: usize,
     /// How many connections there were.
     pub(super) connections: u64,
-    /// What the client told.
+    /// The client's events.
     pub(super) events: Vec<Event>,
 }
 
-/// The end of one call.
+/// The outcome of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CallEnd {
-    /// Which call: its name is also the text that it must be answered with.
+    /// The call; its name is also the text that it must be answered with.
     pub(super) name: String,
     pub(super) took: Duration,
     pub(super) result: Result<String, Failed>,

@@ -1,19 +1,19 @@
-//! How other clients did in the same scenarios, as the lab measured it when the scorecard was made.
+//! How other clients did in the demo's scenarios, as the lab measured it when the scorecard was made.
 //!
-//! The scorecard is a file of this repository. One that is empty, or that lacks a scenario, says
-//! nothing about anybody.
+//! The scorecard is a file of this repository. A scorecard that is empty, or that lacks a scenario, says
+//! nothing about any client.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// What was measured.
+/// The measurements of other clients.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Scorecard {
-    /// When.
+    /// The day of the measurement.
     made: Option<String>,
-    /// By which command.
+    /// The command that measured.
     command: Option<String>,
     clients: Vec<Measured>,
 }
@@ -34,7 +34,7 @@ struct Score {
     broken: Option<String>,
     /// What was seen instead.
     evidence: Option<String>,
-    /// Whether the lab had to stop it.
+    /// Whether the lab had to stop the client.
     hung: bool,
     figures: RivalFigures,
 }
@@ -47,23 +47,23 @@ struct RivalFigures {
 }
 
 impl Scorecard {
-    /// The one that this binary was built with.
+    /// Returns the scorecard that this binary was built with.
     pub(super) fn measured() -> Self {
         Self::read(SCORECARD)
     }
 
     fn read(text: &str) -> Self {
-        // A file that cannot be read is found by a test; here it must not spoil the demo.
+        // A test finds a file that cannot be read; here it must not spoil the demo.
         serde_json::from_str(text).unwrap_or_default()
     }
 
-    /// When and how it was measured, if it was.
+    /// Returns when and how the measurement was made, if it was.
     pub(super) fn source(&self) -> Option<String> {
         let (made, command) = (self.made.as_ref()?, self.command.as_ref()?);
         Some(format!("The other clients were measured on {made}, by `{command}`."))
     }
 
-    /// How others did in this scenario: how many failed, and what the first of those did.
+    /// Returns how others did in this scenario: how many failed, and what the first of those did.
     pub(super) fn said_of(&self, scenario: &str) -> String {
         let others = self.clients.iter().filter(|client| !client.name.starts_with(OURS));
         let scores = others.filter_map(|client| Some((client, client.scenarios.get(scenario)?)));
@@ -109,7 +109,7 @@ fn shorten(text: &str) -> String {
 }
 
 const SCORECARD: &str = include_str!("../../../../docs/scorecard.json");
-/// How the lab's verdicts are written; other words mean that the client was not run.
+/// The lab's words for verdicts; any other word means that the client was not run.
 const VERDICTS: [&str; 3] = ["fail", "pass", "soft"];
 const OURS: &str = "ridethrough";
 const LONGEST: usize = 140;

@@ -14,7 +14,7 @@ use super::line::{Diary, Tell};
 use super::record::{CallEnd, Failed, Record};
 use super::words::Narrator;
 
-/// What an act is played with.
+/// The server and the client of one act.
 pub(super) struct Scene {
     pub(super) server: Server,
     pub(super) mcp: Mcp,
@@ -31,7 +31,7 @@ impl Scene {
         let server = Server::new(Protocol::Http1, mcp.clone());
         let address = server.listen().await.context("the system gave no port of 127.0.0.1")?;
         let client = Client::new(&format!("http://{address}/mcp"))?;
-        // Right after the client, whose events count from its making.
+        // The time starts right after the client is made, whose events count from there.
         let diary = Diary::begin(tell);
         let watching = tokio::spawn(watch(client.events(), diary.clone()));
         client.connect().await.context("the client could not connect to the demo's own server")?;
@@ -41,7 +41,7 @@ impl Scene {
         Ok(Self { server, mcp, diary, client, watching })
     }
 
-    /// Lets the server treat such requests so.
+    /// Lets the server treat these requests by this rule.
     pub(super) fn rule<Handling>(
         &self,
         when: When,
@@ -54,7 +54,7 @@ impl Scene {
         self.mcp.rule(when, times, move |ask| handler(ask, diary.clone()));
     }
 
-    /// Calls a tool, which the server is to answer with this name. It is sent at once.
+    /// Calls a tool, and has the server answer with this name. It is sent at once.
     pub(super) fn call(&self, tool: &str, name: &str) -> impl Future<Output = CallEnd> + use<> {
         let (began, name) = (Instant::now(), name.to_owned());
         self.diary.caller(format!("call `{tool}`"));
@@ -66,18 +66,18 @@ impl Scene {
                 report: error.report(),
             });
             let took = began.elapsed();
-            // The client's line about this end comes before whatever the caller does next.
+            // So that the client's line about this outcome comes before the caller's next step.
             sleep(Duration::from_millis(1)).await;
             CallEnd { name, took, result }
         }
     }
 
-    /// The client's events from here on.
+    /// Returns the client's events from here on.
     pub(super) fn events(&self) -> Events {
         self.client.events()
     }
 
-    /// Ends it: the client gives its session back, then the server is gone.
+    /// Ends the scene: the client ends its session, then the server stops.
     pub(super) async fn close(self, ends: Vec<CallEnd>) -> Result<Record> {
         self.client.close().await;
         let events = self.watching.await.context("the client's events were not read")?;
@@ -87,7 +87,7 @@ impl Scene {
     }
 }
 
-/// Waits for such an event, for so long; without it, the act is judged as it stands.
+/// Waits for such an event, up to `limit`. If it does not come, the act is judged as it stands.
 pub(super) async fn wait_for(mut events: Events, limit: Duration, wanted: fn(&Event) -> bool) {
     let waiting = async {
         while let Some(seen) = events.next().await {
@@ -96,15 +96,15 @@ pub(super) async fn wait_for(mut events: Events, limit: Duration, wanted: fn(&Ev
             }
         }
     };
-    // Whether it came is in the record.
+    // The record shows whether the event came.
     let _ = timeout(limit, waiting).await;
 }
 
-/// Tells the client's events until it is closed, and keeps them.
+/// Reports the client's events until it is closed, and keeps them.
 async fn watch(mut events: Events, diary: Diary) -> Vec<Event> {
     let (mut kept, mut narrator) = (Vec::new(), Narrator::default());
     while let Some(seen) = events.next().await {
-        // One act has far fewer events than are kept for a watcher, so that none is missed.
+        // One act has far fewer events than are kept for a watcher, so none is missed.
         let Seen::Event { at, event } = seen else { continue };
         if let Some(words) = narrator.words(at, &event) {
             diary.client(at, words);

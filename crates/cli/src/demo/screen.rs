@@ -11,7 +11,7 @@ use super::show::{Played, Show};
 use super::table;
 use crate::out::{Colour, painted, wrapped};
 
-/// Writes for people.
+/// Shows the demo to people.
 pub(super) struct Screen<W> {
     out: W,
     is_colourful: bool,
@@ -27,7 +27,7 @@ impl<W: Write> Screen<W> {
         painted(text, colour, self.is_colourful)
     }
 
-    /// What was written to.
+    /// Returns the writer.
     #[cfg(test)]
     pub(super) fn into_inner(self) -> W {
         self.out
@@ -98,7 +98,7 @@ impl<W: Write> Show for Screen<W> {
     }
 }
 
-/// Lines that say the same, as one with its number; each stands where it came first.
+/// Merges lines of equal words into one with their number, in the place of the first.
 fn fold(lines: &[DemoLine]) -> Vec<(&DemoLine, usize)> {
     let mut folded: Vec<(&DemoLine, usize)> = Vec::new();
     for line in lines {

@@ -1,4 +1,4 @@
-//! Where the demo is shown: what a screen and a machine have in common.
+//! The interface of what shows a demo: a screen, or JSON.
 
 use std::io;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use super::judge::ActVerdict;
 use super::line::DemoLine;
 use super::record::CallEnd;
 
-/// One act, over.
+/// One act that is over.
 pub(super) struct Played {
     pub(super) act: &'static Act,
     pub(super) lines: Vec<DemoLine>,
@@ -17,20 +17,20 @@ pub(super) struct Played {
     pub(super) took: Duration,
 }
 
-/// Shows a demo. Whatever cannot be written ends it.
+/// Shows a demo. A failed write ends the demo.
 pub(super) trait Show {
-    /// Says what follows.
+    /// Announces the acts.
     fn begin(&mut self, acts: &[Act]) -> io::Result<()>;
 
-    /// An act begins.
+    /// Shows that an act begins.
     fn raise(&mut self, number: usize, act: &Act) -> io::Result<()>;
 
-    /// This happened just now.
+    /// Shows lines that just happened.
     fn lines(&mut self, lines: &[DemoLine]) -> io::Result<()>;
 
-    /// An act is over.
+    /// Shows that an act is over.
     fn lower(&mut self, played: &Played) -> io::Result<()>;
 
-    /// All acts are over.
+    /// Shows that all acts are over.
     fn close(&mut self, all: &[Played], took: Duration) -> io::Result<()>;
 }

@@ -1,4 +1,4 @@
-//! The closing table: each act, what became of it here and now, and how others did when measured.
+//! The closing table: each act, its outcome here, and how other clients did when they were measured.
 
 use std::io::{self, Write};
 

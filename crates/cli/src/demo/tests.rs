@@ -192,7 +192,7 @@ fn assert_broken(act: &Act, record: &Record, words: &str) {
     assert!(broken.contains(words), "{}: `{words}` is not in `{broken}`", act.name);
 }
 
-/// One for each act, as a client makes them that keeps its promises.
+/// Returns a record for each act, as a client makes it that keeps its promises.
 fn good_records() -> Vec<Record> {
     let back = Event::ListenerBack { gap: Duration::from_secs(1) };
     let mut dropped = record(&["deploy", "after"], 1);
@@ -208,7 +208,7 @@ fn good_records() -> Vec<Record> {
     vec![dropped, refused, reused, record(&ten, 2), restarted]
 }
 
-/// Calls that were answered and ran once.
+/// Returns a record of calls that were answered and ran once.
 fn record(names: &[&str], handshakes: usize) -> Record {
     let took = Duration::from_secs(1);
     let end = |name: &&str| CallEnd { name: name.to_string(), took, result: Ok(name.to_string()) };

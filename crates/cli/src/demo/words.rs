@@ -9,21 +9,22 @@ use ridethrough::wording;
 
 use super::judge::seconds;
 
-/// Finds words for events, one after the other.
+/// Turns events into words, one after the other.
 #[derive(Default)]
 pub(super) struct Narrator {
-    /// Since the server was last reached. Only the first is told when it happens.
+    /// How many connects have failed since the server was last reached. Only the first is shown when it
+    /// happens.
     failed_dials: u32,
-    /// How many there were. The machine's own numbers count what is no session too.
+    /// How many sessions there were. The machine's own generations also count handshakes that made none.
     sessions: u32,
 }
 
 impl Narrator {
-    /// What this event says; nothing, if the one before has said it.
+    /// Returns the words for this event; `None`, if the one before has said it.
     pub(super) fn words(&mut self, at: Moment, event: &Event) -> Option<String> {
         let until = |moment: &Moment| seconds_short(moment.since(at));
         Some(match event {
-            // The session that it makes is told.
+            // The event of its new session is shown instead.
             Event::CallEnded { call, kind: None, .. } if &*call.method == "initialize" => {
                 return None;
             }
@@ -45,7 +46,7 @@ impl Narrator {
                 let remedy = remedy_words(*remedy, at);
                 match reason {
                     Reason::Nothing => format!("{call}: {remedy}"),
-                    // The rest is for developers: what the system or a library said.
+                    // The rest is for developers: the words of the system or a library.
                     Reason::Transport(failure) => format!("{call}: {}; {remedy}", failure.cause),
                     reason => format!("{call}: {reason}; {remedy}"),
                 }
@@ -96,7 +97,7 @@ const fn acted(delivery: Delivery) -> &'static str {
     }
 }
 
-/// A wait, in which a hundredth of a second counts.
+/// Returns a wait to the hundredth of a second.
 fn seconds_short(wait: Duration) -> String {
     format!("{:.2} s", wait.as_secs_f64())
 }

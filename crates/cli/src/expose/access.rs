@@ -1,4 +1,4 @@
-//! What clients must show, and what a person is told about it: the token, once.
+//! The credentials that clients must show, and what a person is told about them: the token, once.
 
 use std::net::IpAddr;
 
@@ -7,18 +7,18 @@ use ridethrough_expose::{AccessPolicy, Token};
 use super::address::ListenAddress;
 use crate::misuse::Misuse;
 
-/// What clients must show.
+/// The credentials that clients must show.
 #[derive(Debug)]
 pub(super) enum Shown {
-    /// A token of our own.
+    /// A token that `expose` made.
     Fresh(Token),
     Nothing,
-    /// The token of a variable of this name.
+    /// The token in the environment variable of this name.
     Variable(String, Token),
 }
 
 impl Shown {
-    /// Decides what clients must show.
+    /// Decides which credentials clients must show.
     pub(super) fn read(
         variable: Option<&str>,
         nothing: bool,
@@ -54,7 +54,7 @@ impl Shown {
         }
     }
 
-    /// Who is let in. What could never be let in is no name and no origin.
+    /// Returns the policy that admits clients. A host or an origin that could never match is wrong usage.
     pub(super) fn access(
         &self,
         ip: IpAddr,
@@ -81,7 +81,7 @@ impl Shown {
         Ok(access)
     }
 
-    /// What a person is told when the server is ready. The token is in one line of it.
+    /// Returns the lines for a person when the server is ready. One of them holds the token.
     pub(super) fn welcome(&self, name: &str, url: &str, listen: &ListenAddress) -> Vec<String> {
         let mut lines =
             vec![format!("`{name}` is at {url}, with a process for each session; Ctrl-C stops")];
@@ -111,7 +111,7 @@ pub(super) fn misuse(what: &str, hint: &str) -> Misuse {
     Misuse { what: what.to_owned(), tried, hint: hint.to_owned() }
 }
 
-/// Where the token is kept in the lines that a person may copy.
+/// The variable that holds the token in the lines that a person may copy.
 const OURS: &str = "EXPOSE_TOKEN";
 const WARNING: &str = "warning: other machines reach this address, and it is plain HTTP: who sees the \
 traffic sees the token; use `--tls-cert` and `--tls-key` where you do not trust the network";

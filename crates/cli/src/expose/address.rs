@@ -1,4 +1,4 @@
-//! Where to listen.
+//! The address to listen on.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -28,7 +28,7 @@ impl ListenAddress {
         self.0.ip()
     }
 
-    /// Whether nobody but this machine reaches it.
+    /// Whether only this machine can reach the address.
     pub(super) fn is_local(&self) -> bool {
         self.0.ip().to_canonical().is_loopback()
     }

@@ -21,13 +21,13 @@ use super::voice::Voice;
 
 /// How servers are started.
 pub(super) struct Children {
-    /// This program.
+    /// The path of this program.
     ourselves: PathBuf,
     name: String,
     command: Vec<OsString>,
-    /// The variable that holds the token, which is none of the server's business.
+    /// The variable that holds the token, which is removed from the server's environment.
     secret: Option<String>,
-    /// Tells what servers write to stderr.
+    /// Shows what servers write to stderr.
     voice: Option<Voice>,
 }
 
@@ -62,7 +62,7 @@ impl Start for Children {
             let stderr = pipe::Receiver::from_owned_fd(stderr.into())?;
             let stderr = Stderr::listen(stderr, self.voice.clone());
             let ended = async move {
-                // Dropping this future is the end of the group.
+                // Dropping this future kills the process group.
                 let _group = group;
                 let status =
                     ended.await.unwrap_or_else(|_| Err(io::Error::other("nobody knows how")));
@@ -100,7 +100,8 @@ impl Stderr {
         Self { words, listening }
     }
 
-    /// What was written last. Somebody who left the group may hold the pipe open for ever.
+    /// Returns the last lines that were written. A process that left the group may hold the pipe open for
+    /// ever, so the wait is bounded.
     async fn last_words(mut self) -> Vec<String> {
         let _ = timeout(AFTERMATH, &mut self.listening).await;
         self.words.lock().unwrap_or_else(PoisonError::into_inner).to_vec()
@@ -113,7 +114,7 @@ impl Drop for Stderr {
     }
 }
 
-/// How the server ended, as its supervisor tells it: 128 and more is a signal.
+/// Returns how the server ended, as its supervisor reports it: 128 and more is a signal.
 fn told(status: io::Result<ExitStatus>) -> String {
     match status {
         Err(error) => error.to_string(),
@@ -126,7 +127,7 @@ fn told(status: io::Result<ExitStatus>) -> String {
     }
 }
 
-/// How long output may take that is already written.
+/// How long to wait for output that is already written.
 const AFTERMATH: Duration = Duration::from_millis(300);
 
 #[cfg(test)]

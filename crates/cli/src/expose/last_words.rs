@@ -1,11 +1,11 @@
-//! The last lines that a server wrote to its stderr, for the error that tells of its end.
+//! The last lines that a server wrote to its stderr, for the error that reports its end.
 
 use std::collections::VecDeque;
 
 use ridethrough_bridge::harmless;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
-/// The last lines, oldest first. None of them can move a terminal.
+/// The last lines, oldest first, without characters that control a terminal.
 #[derive(Debug, Default)]
 pub(super) struct LastWords {
     lines: VecDeque<String>,
@@ -28,7 +28,7 @@ impl LastWords {
     }
 }
 
-/// Reads a stderr to its end, line by line; of a long one the beginning.
+/// Reads a stderr to its end, line by line, and cuts long lines.
 pub(super) async fn listen(stderr: impl AsyncRead + Unpin, mut hear: impl FnMut(&str)) {
     let mut stderr = BufReader::new(stderr);
     loop {
@@ -47,7 +47,7 @@ pub(super) async fn listen(stderr: impl AsyncRead + Unpin, mut hear: impl FnMut(
 
 const MOST_LINES: usize = 20;
 const MOST_BYTES: usize = 4096;
-/// A longer one is cut into several.
+/// The most bytes of a line; a longer one becomes several.
 const MOST_LINE: u64 = 1024;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! A supervisor and the process group that it leads: begun, and buried as one.
+//! A supervisor and the process group that it leads: started, killed and reaped as one.
 //!
-//! A thread of its own starts the process and waits for its end, so that neither needs the runtime. The
-//! group is killed *before* its leader is reaped, because only until then its number cannot belong to
-//! somebody else. A supervisor that is well leaves nobody behind in its group; one that was killed does.
+//! A thread of its own starts the process and waits for its end, so that neither needs the runtime. The group
+//! is killed *before* its leader is reaped, because after that its number may belong to another process. A
+//! supervisor that works leaves no process behind in its group; a supervisor that was killed does.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -21,7 +21,7 @@ pub(super) struct Started {
     pub(super) ended: oneshot::Receiver<io::Result<ExitStatus>>,
 }
 
-/// A running group. Dropping it kills all of it.
+/// A running process group. Dropping it kills the whole group.
 pub(super) struct Group(Arc<Mutex<ProcessState>>);
 
 #[derive(Clone, Copy)]
@@ -31,7 +31,7 @@ enum ProcessState {
     Running(Pid),
 }
 
-/// Starts a process, whose pipes must be asked for, as the leader of a group.
+/// Starts a process as the leader of a group. The command must pipe its stdin, stdout and stderr.
 pub(super) async fn start(mut command: Command) -> io::Result<Started> {
     command.process_group(0);
     let (report, started) = oneshot::channel();
@@ -39,14 +39,14 @@ pub(super) async fn start(mut command: Command) -> io::Result<Started> {
     std::thread::Builder::new().name("server".to_owned()).spawn(move || {
         let mut child = match command.spawn() {
             Ok(child) => child,
-            // Whoever asked may be gone; then nothing was started for nobody.
+            // The caller may be gone, and then does not need the error.
             Err(error) => return drop(report.send(Err(error))),
         };
         let state = Arc::new(Mutex::new(ProcessState::Running(Pid::from_child(&child))));
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        // If nobody waits for it, it comes back, is dropped and so killed.
+        // If the caller is gone, the group comes back in the error and is dropped, which kills it.
         drop(report.send(Ok((Group(state.clone()), pipes))));
-        // Whoever wanted to know of its end may be gone; it is buried all the same.
+        // The caller may be gone; the child is reaped nevertheless.
         let _ = obituary.send(bury(&mut child, &state));
     })?;
     let died = || io::Error::other("the thread that starts it has died");
@@ -61,13 +61,13 @@ impl Drop for Group {
     fn drop(&mut self) {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let ProcessState::Running(leader) = *state {
-            // It may have ended just now, which is what was wanted.
+            // It fails if the group has just ended, which is the goal.
             let _ = kill_process_group(leader, Signal::KILL);
         }
     }
 }
 
-/// Waits for the leader's end, kills what it leaves behind, and reaps it.
+/// Waits for the leader's end, kills the processes that it leaves behind, and reaps it.
 fn bury(child: &mut Child, state: &Mutex<ProcessState>) -> io::Result<ExitStatus> {
     let leader = Pid::from_child(child);
     let just_look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -78,9 +78,9 @@ fn bury(child: &mut Child, state: &Mutex<ProcessState>) -> io::Result<ExitStatus
         }
     };
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-    // Where the leader was not seen to have ended, it may be reaped already, and the number another's.
+    // If the leader was not seen to have ended, it may be reaped already, and the number another's.
     if has_ended {
-        // Fails if nobody is left in the group, which is what was wanted.
+        // It fails if no process is left in the group, which is the goal.
         let _ = kill_process_group(leader, Signal::KILL);
     }
     let status = child.wait();

@@ -1,4 +1,4 @@
-//! Whether there is a program to start, asked before anybody could wait for it.
+//! Checks that there is a program to start, before a client waits for it.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -9,8 +9,8 @@ use ridethrough_bridge::harmless;
 use crate::misuse::Misuse;
 use crate::program::{is_path, places};
 
-/// Looks for the program, as the system would. Returns its name as people may see it: arguments hold
-/// secrets, and folders are nobody's business.
+/// Looks for the program, as the system would. Returns its name as people may see it: arguments hold secrets,
+/// and folders are private.
 pub(super) fn check(command: &[OsString]) -> Result<String, Misuse> {
     let program = command.first().map(OsString::as_os_str).unwrap_or_default();
     let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();

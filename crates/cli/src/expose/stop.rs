@@ -1,14 +1,14 @@
-//! When `expose` is asked to stop, and by what.
+//! The request to stop `expose`: by a signal.
 //!
 //! ```text
 //!   Running ──signal──▶ Stopping ──sessions are ended──▶ exit
 //!                          └──another signal, or too long──▶ exit at once; the supervisors end the servers
 //! ```
-//! A thread of its own listens, with a runtime of its own: whatever the others are doing, a signal is heard
-//! and the process ends.
+//! A thread of its own waits for signals, with a runtime of its own: whatever the other threads are doing, a
+//! signal is noticed and the process ends.
 //!
-//! Unlike other commands it does not listen for SIGHUP: whoever listens undoes `nohup`. Where nobody ignores
-//! it, it ends the process at once, and the supervisors see to the rest.
+//! Unlike other commands, `expose` does not catch SIGHUP, because catching it undoes `nohup`. Where SIGHUP is
+//! not ignored it ends the process at once, and the supervisors end the servers.
 
 use std::io;
 use std::time::Duration;
@@ -21,14 +21,14 @@ use tokio::time::timeout;
 
 use super::voice::Voice;
 
-/// Whether `expose` is asked to stop.
+/// A request to stop `expose`, if there is one.
 pub(super) struct ExposeStop {
-    /// The exit code, once it is.
+    /// The exit code, once there is a request.
     asked: watch::Receiver<Option<u8>>,
 }
 
 impl ExposeStop {
-    /// Listens from here on. Whoever is asked has `longest` to end the process.
+    /// Waits for signals from here on. After the first, the process has `longest` to end by itself.
     pub(super) fn listen(voice: Voice, longest: Duration) -> io::Result<Self> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let (tell, asked) = watch::channel(None);
@@ -38,7 +38,7 @@ impl ExposeStop {
         std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
             runtime.block_on(async {
                 let code = signals.next().await;
-                // Whoever wants to know may have ended by itself.
+                // The receiver may have ended by itself.
                 let _ = tell.send(Some(code));
                 let _ = timeout(longest, signals.next()).await;
                 voice.tell("stopped: what is left of the sessions is being killed");
@@ -49,17 +49,17 @@ impl ExposeStop {
         Ok(Self { asked })
     }
 
-    /// Ends when it is asked, with the exit code that shells give to the signal.
+    /// Waits for a request to stop, and returns the exit code that shells give to the signal.
     pub(super) async fn asked(&mut self) -> u8 {
         match self.asked.wait_for(Option::is_some).await.map(|code| *code) {
             Ok(Some(code)) => code,
-            // Nobody listens any more, so that nobody asks.
+            // The sender is gone, so no request can come.
             Ok(None) | Err(_) => std::future::pending().await,
         }
     }
 }
 
-/// The signals that ask to stop. None is missed between two of them.
+/// The signals that ask to stop. No signal is missed between two waits.
 struct Signals(Vec<(Signal, u8)>);
 
 impl Signals {
@@ -67,7 +67,7 @@ impl Signals {
         let kinds = [SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()];
         let heard = kinds.into_iter().filter_map(|kind| {
             let code = u8::try_from(128 + kind.as_raw_value()).unwrap_or(u8::MAX);
-            // One that cannot be heard does what it does by default.
+            // A signal that cannot be caught has its default effect.
             Some((signal(kind).ok()?, code))
         });
         Self(heard.collect())
@@ -100,7 +100,7 @@ mod tests {
         let mut busy = start(Duration::from_secs(600));
         let began = Instant::now();
 
-        // Two that come at once are one.
+        // Two signals that arrive together count as one.
         let status = loop {
             kill(&busy);
             std::thread::sleep(Duration::from_millis(50));
@@ -132,7 +132,7 @@ mod tests {
         let longest = Duration::from_millis(longest.parse().unwrap());
         let workers = runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
         for _ in 0..2 {
-            // It never gives its thread back.
+            // This task never yields its thread.
             workers.spawn(async { std::thread::sleep(Duration::from_secs(1000)) });
         }
         let mut stop = ExposeStop::listen(Voice::new().unwrap(), longest).unwrap();

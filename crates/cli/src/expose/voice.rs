@@ -1,5 +1,5 @@
-//! What people are told, on stderr. A thread of its own writes it: a terminal that was stopped, or a pipe
-//! that nobody reads, must hold up no session. What does not fit in the queue is lost and counted.
+//! Lines for people, on stderr. A thread of its own writes them: a stopped terminal, or a pipe that is not
+//! read, must not hold up a session. Lines that do not fit in the queue are dropped and counted.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ridethrough_bridge::harmless;
 
-/// Tells people. Clones are the same voice.
+/// Writes lines to stderr. Clones share one queue.
 #[derive(Clone)]
 pub(super) struct Voice {
     lines: SyncSender<VoiceState>,
@@ -19,12 +19,12 @@ pub(super) struct Voice {
 
 enum VoiceState {
     Line(String),
-    /// Whoever sent this waits until all before it is written.
+    /// The sender waits until everything before this is written.
     Pause(SyncSender<()>),
 }
 
 impl Voice {
-    /// A voice on stderr.
+    /// Starts the thread that writes to stderr.
     pub(super) fn new() -> io::Result<Self> {
         Self::on(io::stderr())
     }
@@ -39,17 +39,17 @@ impl Voice {
         Ok(Self { lines, lost })
     }
 
-    /// Tells a line, soon.
+    /// Queues a line.
     pub(super) fn tell(&self, line: &str) {
         if self.lines.try_send(VoiceState::Line(harmless(line))).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Waits until everything is told, but not for long.
+    /// Waits until everything is written, but not for long.
     pub(super) fn finish(&self) {
         let (done, all_told) = sync_channel(1);
-        // Who reads nothing does not want to know.
+        // If the queue is full the reader is stuck, and waiting is of no use.
         if self.lines.try_send(VoiceState::Pause(done)).is_ok() {
             let _ = all_told.recv_timeout(LONGEST);
         }
@@ -59,7 +59,7 @@ impl Voice {
 fn write(mut out: impl Write, told: &Receiver<VoiceState>, lost: &AtomicUsize) {
     for said in told {
         let lost = lost.swap(0, Ordering::Relaxed);
-        // Whoever closed stderr does not want to know.
+        // A closed stderr is not an error.
         let _ = match said {
             VoiceState::Line(line) if lost > 0 => writeln!(out, "({lost} lines were lost)\n{line}"),
             VoiceState::Line(line) => writeln!(out, "{line}"),
@@ -101,7 +101,7 @@ mod tests {
             voice.tell(&number.to_string());
         }
         drop(open);
-        // All that fitted is told; then there is room.
+        // Once all lines that fitted are written there is room again.
         let told = || heard.lock().unwrap().iter().filter(|byte| **byte == b'\n').count();
         while told() < MOST_LINES {
             thread::yield_now();

@@ -1,7 +1,7 @@
-//! Asks servers whether they let us in, before anything is written.
+//! Asks servers whether they accept us, before anything is written.
 //!
-//! Whether a server wants a login can only be learnt from the server. One that says where is imported, and a
-//! person logs in afterwards; one that wants a token and names no place for a login is left.
+//! Only the server knows whether it wants a login. A server that names its authorization server is imported,
+//! and a person logs in afterwards; a server that wants a token and names none is left alone.
 
 use std::time::Duration;
 
@@ -23,20 +23,20 @@ use super::reach::{Reached, RemoteServer};
 use crate::oauth::{LoginDemand, NoToken};
 use crate::{secrets, target};
 
-/// What a server said, or why it was not asked.
+/// The answer of a server, or why it was not asked.
 #[derive(Debug)]
 pub(super) enum ServerAnswer {
-    /// It shook hands.
+    /// The handshake succeeded.
     Fine,
-    /// It wants a login, and says where.
+    /// The server wants a login, and names its authorization server.
     LoginNeeded,
-    /// It refuses the token that it is shown, or wants one and does not say from where.
+    /// The server refuses the token that it was sent, or wants one and names no authorization server.
     Unauthorized,
-    /// It could not be asked, or its answer is none.
+    /// The server could not be asked, or gave no usable answer.
     Unknown(String),
 }
 
-/// Asks all of them at once. What is heard comes in the same order.
+/// Asks all servers at once. The answers are in the order of the servers.
 pub(super) async fn ask(servers: Vec<Result<RemoteServer, String>>) -> Vec<ServerAnswer> {
     join_all(servers.into_iter().map(|server| async {
         match server {
@@ -47,10 +47,10 @@ pub(super) async fn ask(servers: Vec<Result<RemoteServer, String>>) -> Vec<Serve
     .await
 }
 
-/// Where to ask, and with what.
+/// Returns the address to ask, and the headers to send.
 ///
-/// A project's file may have come from anywhere and could send any variable of the environment to any
-/// server; looking at it must not do that. It gets them only if a person named it.
+/// A project's file may have come from anywhere and could send any variable of the environment to any server;
+/// looking at it must not do that. Its variables are filled in only if a person named the file.
 pub(super) fn address(
     file: &File,
     entry: &Entry,
@@ -68,7 +68,7 @@ pub(super) fn address(
 
 async fn shake_hands(address: &RemoteServer) -> ServerAnswer {
     let asking = NoToken::default();
-    // The way to the server is the way to whoever issues its tokens, too.
+    // The authorization server is reached through the network settings of the server.
     let built = builder(address, &asking).and_then(|builder| {
         let account = address.oauth.oauth().account(&builder).ok();
         let client = builder.build().map_err(|error| error.to_string().replace('\n', " "))?;
@@ -91,12 +91,12 @@ async fn shake_hands(address: &RemoteServer) -> ServerAnswer {
         },
         Ok(Err(error)) => ServerAnswer::Unknown(told(&error)),
     };
-    // A session that is not given back ends by itself.
+    // A session that is not ended here expires by itself.
     let _ = timeout(FAREWELL, client.close()).await;
     heard
 }
 
-/// Whether the server says where one logs in. What is wrong with that is told at the login.
+/// Whether the server says where people log in. Faults in that are reported at the login.
 async fn publishes_login(account: Option<&Account>, challenge: Option<&Challenge>) -> bool {
     let Some(account) = account else { return false };
     let outlook = timeout(PATIENCE, account.outlook(challenge)).await;
@@ -127,7 +127,7 @@ fn builder(address: &RemoteServer, asking: &NoToken) -> Result<ClientBuilder, St
     Ok(builder.credentials(StaticBearer::from(token)))
 }
 
-/// What went wrong, in one line and in our own words.
+/// Returns what went wrong, in one line and in our own words.
 fn told(error: &Error) -> String {
     match error {
         Error::Server(answer) => format!("it answered with error {}", answer.rpc.code),
@@ -135,6 +135,6 @@ fn told(error: &Error) -> String {
     }
 }
 
-/// A server that is there answers in less, and a person waits.
+/// How long a server may take. A server that is up answers sooner, and a person waits.
 const PATIENCE: Duration = Duration::from_secs(5);
 const FAREWELL: Duration = Duration::from_secs(1);

@@ -1,9 +1,8 @@
-//! Config files on the disk: read, written in one step, and kept as they were.
+//! Config files on the disk: read, replaced in one step, and backed up.
 //!
-//! Whatever is written is written whole under a name of its own, and gets its place by a rename: no reader
-//! ever sees half of it, of a backup neither. A file is replaced through links to where it really lies, with
-//! its owner and mode, and only if it still says what was read. A backup is never overwritten: a second one
-//! has a number.
+//! Each file is written whole under a temporary name, and renamed to its place: no reader ever sees half of a
+//! file or of a backup. A file is replaced where its links lead, with its owner and mode, and only if it
+//! still says what was read. A backup is never overwritten: a second one has a number.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
@@ -14,22 +13,22 @@ use anyhow::{Context, Result, bail};
 
 use crate::platform;
 
-/// Writes a file anew, provided that it still says `old`, and gives the path of the backup.
+/// Replaces a file, provided that it still says `old`, and returns the path of the backup.
 pub(super) fn replace(path: &Path, old: &str, new: &str) -> Result<PathBuf> {
     replace_watched(path, old, new, |_| ())
 }
 
-/// Puts a new text in place of a file's, provided that it still says `old`.
+/// Replaces a file without a backup, provided that it still says `old`.
 pub(super) fn overwrite(path: &Path, old: &str, new: &str) -> Result<()> {
     exchange(path, old, new, &mut |_| ())
 }
 
-/// Keeps a text beside a file, before the file is taken back to an older one.
+/// Keeps a text beside a file, before the file is reverted to an older one.
 pub(super) fn keep_undone(path: &Path, text: &str) -> Result<PathBuf> {
     store(path, UNDONE, text, &mut |_| ()).context("no copy of it can be kept")
 }
 
-/// The backups of a file, the newest first.
+/// Returns the backups of a file, the newest first.
 pub(super) fn backups(path: &Path) -> Vec<PathBuf> {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let first = beside(path, BACKUP).file_name().unwrap_or_default().to_owned();
@@ -44,7 +43,7 @@ pub(super) fn backups(path: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Something that lies on the disk whole, and gets its place next.
+/// A file that is written under its temporary name, and is renamed next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WriteStep {
     Backup,
@@ -60,7 +59,7 @@ fn replace_watched(
     compare(path, old)?;
     let backup = store(path, BACKUP, old, &mut before).context("no backup can be kept")?;
     if let Err(error) = exchange(path, old, new, &mut before) {
-        // It is of a file that was not changed.
+        // The file was not changed, so it needs no backup.
         let _ = fs::remove_file(&backup);
         return Err(error);
     }
@@ -73,12 +72,12 @@ fn exchange(path: &Path, old: &str, new: &str, before: &mut dyn FnMut(WriteStep)
     let draft = draft(&real);
     let written = write(&real, &draft, new).context("it cannot be written").and_then(|()| {
         before(WriteStep::File);
-        // Writing takes a while, and its host writes this file, too.
+        // Writing takes a while, and the host may have written this file meanwhile.
         compare(&real, old)?;
         fs::rename(&draft, &real).context("it cannot be written")
     });
     if written.is_err() {
-        // Then there may be nothing to remove, and what matters is told.
+        // There may be no draft to remove, and the error that matters is returned.
         let _ = fs::remove_file(&draft);
     }
     if let Some(folder) = real.parent() {
@@ -103,13 +102,13 @@ fn store(
     stored
 }
 
-/// Gives a draft the first free name. A link takes the place of nothing, where a rename would.
+/// Gives a draft the first free name. A hard link never replaces a file, as a rename would.
 fn named(draft: &Path, path: &Path, ending: &str) -> io::Result<PathBuf> {
     for name in names(path, ending) {
         match fs::hard_link(draft, &name) {
             Ok(()) => return Ok(name),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            // A disk without links.
+            // The disk has no hard links.
             Err(_) if !name.exists() => return fs::rename(draft, &name).map(|()| name),
             Err(_) => {}
         }
@@ -124,7 +123,7 @@ fn compare(path: &Path, old: &str) -> Result<()> {
     Ok(())
 }
 
-/// The names with this ending, the oldest first.
+/// Returns the names with this ending, the oldest first.
 fn names(path: &Path, ending: &str) -> impl Iterator<Item = PathBuf> {
     let first = beside(path, ending);
     let more = (2..=MOST).map(move |it: u64| beside(path, &format!("{ending}-{it}")));
@@ -141,14 +140,13 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Makes a new file of this text, whole and on the disk, that belongs to whom the model does and may be read
-/// by whom the model may.
+/// Writes a new file with this text to the disk, with the owner and the permissions of `model`.
 fn write(model: &Path, path: &Path, text: &str) -> io::Result<()> {
-    // A draft of a process of the same number that died is nobody's.
+    // A draft under this process number was left by a process that died.
     let _ = fs::remove_file(path);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    // Nobody else may read it before it has the permissions of its model.
+    // Other users may not read it before it has the permissions of its model.
     platform::for_owner_only(&mut options);
     let mut file = options.open(path)?;
     file.write_all(text.as_bytes())?;
@@ -188,7 +186,7 @@ mod tests {
         assert_eq!(backups(&file), [second], "also if an older one is gone");
     }
 
-    /// The host of a config file writes it whenever it likes.
+    /// The host of a config file may write it at any time.
     #[test]
     fn an_edit_between_the_comparison_and_the_rename_is_noticed() {
         let folder = Folder::new("race");

@@ -1,4 +1,4 @@
-//! One config file, read: its text and the tree that it makes.
+//! One config file, read: its text and the parsed tree.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,9 +8,9 @@ use toml::de::{DeTable, DeValue};
 use super::jsonc;
 use super::tree::{Broken, Node, Value};
 
-/// A file's text and what it says. It has no `Debug`: config files hold secrets.
+/// A file's text and its parsed tree. It has no `Debug`: config files hold secrets.
 pub(super) struct ConfigDocument {
-    /// The whole file; places in the tree are places in it.
+    /// The whole file; spans in the tree are byte ranges of it.
     pub(super) text: String,
     pub(super) root: Node,
 }
@@ -23,13 +23,13 @@ pub(super) struct Edit {
 }
 
 impl ConfigDocument {
-    /// Reads the bytes of the file at this path: TOML if it is named so, else JSON with comments.
+    /// Reads the bytes of the file at this path: as TOML if its name says so, else as JSON with comments.
     pub(super) fn read(path: &Path, bytes: Vec<u8>) -> Result<Self, Broken> {
         let text = String::from_utf8(bytes).map_err(|error| {
             let place = error.utf8_error().valid_up_to();
             Broken::at(error.as_bytes(), place, "this is not UTF-8")
         })?;
-        // Editors on Windows put a mark before the text, which is no part of it.
+        // Editors on Windows put a byte order mark before the text.
         let mark = if text.starts_with(MARK) { MARK.len_utf8() } else { 0 };
         let body = &text[mark..];
         let mut root = match path.extension().and_then(|it| it.to_str()) {
@@ -43,7 +43,7 @@ impl ConfigDocument {
         Ok(Self { text, root })
     }
 
-    /// The text with the edits made, and every other byte as it was. Edits never overlap.
+    /// Returns the text with the edits made, and every other byte unchanged. Edits never overlap.
     pub(super) fn with(&self, edits: &[Edit]) -> String {
         let mut edits: Vec<_> = edits.iter().collect();
         edits.sort_by_key(|edit| (edit.span.start, edit.span.end));

@@ -1,8 +1,8 @@
-//! One server as a config file has it, whatever the file's format.
+//! One server in a config file, whatever the file's format.
 //!
-//! All formats are read by the same rules, because people paste entries from one into another: a
-//! `command` is a local program, a `url` is a remote server, synonyms are taken for each other, and
-//! what nobody knows is left out of account. An entry that makes no sense says why.
+//! All formats are read by one set of rules, because people paste entries from one into another: a `command`
+//! is a local program, a `url` is a remote server, synonyms are accepted everywhere, and unknown keys are
+//! ignored. An entry that is neither says why.
 
 use std::ops::Range;
 
@@ -12,18 +12,18 @@ use super::document::ConfigDocument;
 use super::tree::{Node, Value};
 use crate::near;
 
-/// One server of a config file. Whatever may be a secret prints as nothing.
+/// One server of a config file. Values that may be secrets are left out of its `Debug` output.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) name: String,
-    /// The project that it is for, in a file that has several.
+    /// The project that the entry is for, in a file with several projects.
     pub(super) project: Option<String>,
-    /// Whether it stands one level down, where another of its name may stand above.
+    /// Whether the entry is one level down, so that another of its name may be above.
     is_nested: bool,
     pub(super) is_disabled: bool,
     pub(super) env: Vec<(String, SecretString)>,
     pub(super) kind: EntryKind,
-    /// Where all of it stands.
+    /// The byte range of the whole entry.
     pub(super) span: Range<usize>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Entry {
 pub(super) enum EntryKind {
     Local(Local),
     Remote(Remote),
-    /// Why it is neither.
+    /// Neither; this is the reason.
     Unknown(&'static str),
 }
 
@@ -40,12 +40,12 @@ pub(super) enum EntryKind {
 pub(super) struct Local {
     pub(super) command: PlacedText,
     pub(super) args: Vec<PlacedText>,
-    /// Where the list of arguments stands, if there is one.
+    /// The byte range of the list of arguments, if there is one.
     pub(super) args_span: Option<Range<usize>>,
     pub(super) cwd: Option<String>,
 }
 
-/// A text and where it stands. Arguments too hold secrets.
+/// A text and its byte range. Arguments too hold secrets.
 #[derive(Debug)]
 pub(super) struct PlacedText {
     pub(super) text: SecretString,
@@ -58,33 +58,33 @@ pub(super) struct Remote {
     pub(super) url: SecretString,
     pub(super) transport: Transport,
     pub(super) headers: Vec<(String, SecretString)>,
-    /// Headers whose values are in variables of these names.
+    /// Headers whose values are in the environment variables of these names.
     pub(super) env_headers: Vec<(String, String)>,
     /// The variable that holds a bearer token.
     pub(super) bearer_env: Option<String>,
-    /// The keys that say which transport it is.
+    /// The keys that name the transport.
     pub(super) kinds: Vec<String>,
-    /// All members that mean nothing to us, and where their values stand.
+    /// All other members, with the byte ranges of their values.
     pub(super) rest: Vec<(String, Range<usize>)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transport {
     Http,
-    /// The older one of two endpoints, from before 2025-03-26.
+    /// HTTP+SSE, from before 2025-03-26.
     Sse,
     Unknown,
 }
 
 impl Entry {
-    /// Whether both stand in the same place of a file, or of two versions of it.
+    /// Whether both are at one place of a file, or of two versions of it.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let place = |it: &Self| (it.name.clone(), it.project.clone(), it.is_nested);
         place(self) == place(other)
     }
 }
 
-/// All servers of a file, in its order.
+/// Returns all servers of a file, in its order.
 pub(super) fn entries(document: &ConfigDocument) -> Vec<Entry> {
     let root = &document.root;
     let mut entries = under(root, None);
@@ -93,9 +93,9 @@ pub(super) fn entries(document: &ConfigDocument) -> Vec<Entry> {
         let nested = under(nested, None).into_iter();
         entries.extend(nested.map(|entry| Entry { is_nested: true, ..entry }));
     }
-    // Claude Code keeps those of each project apart in `~/.claude.json`.
+    // Claude Code keeps the servers of each project apart in `~/.claude.json`.
     for (project, node) in root.get("projects").map(Node::members).unwrap_or_default() {
-        // Of a project that is there twice the last one counts.
+        // Of a project that appears twice the last one counts.
         entries.retain(|entry| entry.project.as_ref() != Some(project));
         entries.extend(under(node, Some(project)));
     }
@@ -106,7 +106,7 @@ fn under(node: &Node, project: Option<&String>) -> Vec<Entry> {
     let tables = ROOTS.iter().filter_map(|key| node.get(key));
     let mut entries: Vec<Entry> = Vec::new();
     for (name, server) in tables.flat_map(Node::members) {
-        // Of two with the same name the last one counts.
+        // Of two servers with one name the last one counts.
         entries.retain(|entry| entry.name != *name);
         entries.push(entry(name, project, server));
     }
@@ -142,7 +142,7 @@ fn kind(node: &Node) -> EntryKind {
     }
 }
 
-/// Zed used to have all that starts a server in an object of its own.
+/// Returns the object that starts a server. In older files of Zed it is nested in the entry.
 fn started(node: &Node) -> Option<&Node> {
     node.get("command").filter(|it| it.is_object())
 }
@@ -193,13 +193,13 @@ fn remote(node: &Node, url: &Node) -> Result<Remote, &'static str> {
     })
 }
 
-/// The key of an entry that was perhaps meant by one that means nothing here.
+/// Returns the key that was perhaps meant by an unknown key of an entry.
 pub(crate) fn meant_key(key: &str) -> Option<&'static str> {
     let known = || LOCAL.iter().chain(&URLS).chain(&KNOWN).chain(&TYPES).chain(&SWITCHES).copied();
     if known().any(|it| it == key) { None } else { near::nearest(key, known()).first().copied() }
 }
 
-/// The members of which this is true, each once, and where their values stand.
+/// Returns the members for which the test is true, each once, and the byte ranges of their values.
 fn keys(
     node: &Node,
     is_wanted: impl Fn(&str) -> bool,
@@ -217,16 +217,16 @@ fn word(node: &Node) -> Option<PlacedText> {
     node.text().map(|text| PlacedText { text: text.into(), span: node.span.clone() })
 }
 
-/// Names and values of an object; a value that is a list or an object is left out.
+/// Returns the names and values of an object; a value that is a list or an object is left out.
 fn secrets(node: Option<&Node>) -> Vec<(String, SecretString)> {
     let members = node.map(Node::members).unwrap_or_default().iter();
     members.filter_map(|(name, it)| Some((name.clone(), it.word()?.into()))).collect()
 }
 
-/// What the table of servers is called: most, VS Code, Codex, Zed.
+/// The names of the table of servers: of most hosts, VS Code, Codex, Zed.
 const ROOTS: [&str; 4] = ["mcpServers", "servers", "mcp_servers", "context_servers"];
 const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
-/// What else is known of a server at a URL.
+/// Other known keys of a server at a URL.
 const KNOWN: [&str; 4] = ["headers", "http_headers", "env_http_headers", "bearer_token_env_var"];
 const LOCAL: [&str; 4] = ["command", "args", "cwd", "env"];
 const SWITCHES: [&str; 2] = ["disabled", "enabled"];

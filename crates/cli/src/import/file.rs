@@ -19,7 +19,7 @@ pub(super) struct File {
     pub(super) entries: Vec<Entry>,
 }
 
-/// What a file may be given of this user's: variables of the environment, and files that it names.
+/// Whether a file may use this user's environment variables and the files that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
     Full,
@@ -41,7 +41,7 @@ impl File {
         Ok(Self { place, document, entries })
     }
 
-    /// How one of its servers is reached, with variables filled in.
+    /// Returns how one of its servers is reached, with variables filled in.
     pub(super) fn reach(
         &self,
         entry: &Entry,
@@ -49,7 +49,7 @@ impl File {
         trust: Trust,
     ) -> Result<Reached, Unreached> {
         let workspace = self.place.workspace();
-        // A file of the user's own is for whatever project is being worked on.
+        // A file of the user's own applies to the project in the working directory.
         let workspace = match self.place.scope {
             ConfigScope::User => Some(folders.work.as_path()),
             ConfigScope::Named | ConfigScope::Project => workspace.as_deref(),

@@ -1,4 +1,4 @@
-//! The programs whose config files we know, told apart by where the file lies and how it is named.
+//! The programs whose config files we know, told apart by the path of the file.
 
 use std::fmt;
 use std::path::Path;
@@ -14,9 +14,9 @@ pub(crate) enum Host {
     Copilot,
     Cursor,
     GeminiCli,
-    /// A file of another name, which is read all the same if it looks like one of these.
+    /// A file of another name, which is still read if it looks like one of these.
     Other,
-    /// Ourselves: `ridethrough.toml` has names of servers, too.
+    /// This program: `ridethrough.toml` names servers, too.
     Ridethrough,
     VsCode,
     Windsurf,
@@ -24,7 +24,7 @@ pub(crate) enum Host {
 }
 
 impl Host {
-    /// Whose file this is.
+    /// Returns the host whose file this is.
     pub(super) fn of(path: &Path) -> Self {
         let name = |path: &Path| path.file_name().and_then(|it| it.to_str()).map(str::to_owned);
         let folder = path.parent().and_then(name);
@@ -43,12 +43,12 @@ impl Host {
         }
     }
 
-    /// The host of this short name.
+    /// Returns the host of this short name.
     pub(crate) fn named(word: &str) -> Option<Self> {
         ALL.into_iter().find(|host| host.word() == word)
     }
 
-    /// The short name, for command lines and JSON.
+    /// Returns the short name, for command lines and JSON.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -65,7 +65,7 @@ impl Host {
         }
     }
 
-    /// How variables are written in its files.
+    /// Returns how variables are written in the host's files.
     pub(super) const fn dialect(self) -> Dialect {
         match self {
             Self::ClaudeCode | Self::Ridethrough => Dialect::Shell,

@@ -1,4 +1,5 @@
-//! JSON as config files have it: with comments and trailing commas, and with the place of every value.
+//! A parser for JSON as config files have it: with comments and trailing commas, and with the byte range of
+//! every value.
 
 use super::tree::{Broken, Node, Value};
 
@@ -15,7 +16,7 @@ struct JsoncReader<'a> {
     depth: usize,
 }
 
-/// What is wrong, and at which byte.
+/// A syntax error, and its byte offset.
 struct Wrong {
     place: usize,
     what: &'static str,
@@ -43,7 +44,7 @@ impl JsoncReader<'_> {
         Ok(Node { span: start..self.at, value })
     }
 
-    /// What stands between two brackets, with commas between and perhaps one at the end.
+    /// Parses the elements between two brackets, with commas between and perhaps one at the end.
     fn list<T>(
         &mut self,
         end: u8,
@@ -104,7 +105,7 @@ impl JsoncReader<'_> {
             .map_err(|_| Wrong { place: start, what: "this text is not written as JSON wants it" })
     }
 
-    /// A number, `true`, `false` or `null`.
+    /// Parses a number, `true`, `false` or `null`.
     fn bare(&mut self) -> Result<Value, Wrong> {
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
         let length = self.text.as_bytes()[self.at..].iter().take_while(|it| is_part(**it)).count();
@@ -122,7 +123,7 @@ impl JsoncReader<'_> {
         Ok(value)
     }
 
-    /// Goes past white space and comments.
+    /// Skips white space and comments.
     fn skip(&mut self) -> Result<(), Wrong> {
         loop {
             let rest = &self.text[self.at..];
@@ -154,7 +155,7 @@ impl JsoncReader<'_> {
     }
 }
 
-/// Deeper than any config file, and far from the end of the stack.
+/// The deepest nesting: more than any config file has, and far from the end of the stack.
 const DEEPEST: usize = 100;
 
 #[cfg(test)]

@@ -1,19 +1,19 @@
-//! Recognises what a program line starts: `npx -y mcp-remote URL ...` in all its spellings, our own
-//! bridge, another bridge, or something that is none of our business.
+//! Recognises what a command line starts: `npx -y mcp-remote URL ...` in all its spellings, our own bridge,
+//! another bridge, or any other program.
 
 use secrecy::ExposeSecret;
 
 use super::entry::{Local, PlacedText};
 use super::other::Other;
 
-/// What a program line starts.
+/// The program that a command line starts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ProgramLine {
     /// Another bridge, in front of a local program.
     Another(&'static str),
-    /// `mcp-remote`, and how it was asked for.
+    /// `mcp-remote`, with its arguments.
     McpRemote(Request),
-    /// `mcp-remote`, in a way that is not taken apart.
+    /// `mcp-remote`, started in a way that is not understood here.
     Obscure,
     /// Another bridge to a remote server.
     Other(Other),
@@ -23,16 +23,16 @@ pub(super) enum ProgramLine {
     Program,
 }
 
-/// What a bridge is asked for. Numbers are places among the arguments.
+/// The arguments of a bridge. Numbers are indexes into the list of arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request {
-    /// The arguments before this one start the bridge; from here on they are its own.
+    /// The index of the bridge's first own argument; those before it start the bridge.
     pub(super) own: usize,
     pub(super) url: Option<usize>,
     /// The port on which `mcp-remote` waits for a browser.
     pub(super) port: Option<usize>,
     pub(super) flags: Vec<Flag>,
-    /// Arguments that mean nothing there.
+    /// Arguments that the bridge does not know.
     pub(super) strays: Vec<usize>,
 }
 
@@ -41,21 +41,21 @@ pub(super) struct Request {
 pub(super) struct Flag {
     pub(super) at: usize,
     pub(super) name: &'static str,
-    /// Where its value is, if it has one.
+    /// The index of its value, if it has one.
     pub(super) value: Option<usize>,
     pub(super) meaning: FlagMeaning,
 }
 
-/// What our bridge makes of a flag of `mcp-remote`.
+/// What a flag of `mcp-remote` means to our bridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlagMeaning {
-    /// It has no such thing.
+    /// Our bridge has no equivalent.
     Missing,
-    /// It does so without being told.
+    /// Our bridge does so without the flag.
     Needless,
-    /// The same, and it belongs to a login.
+    /// Our bridge has an equal flag, and it belongs to a login.
     OAuth,
-    /// The same.
+    /// Our bridge has an equal flag.
     Same,
 }
 
@@ -69,11 +69,11 @@ impl ProgramLine {
         let package = words.get(start..).and_then(launched).map(|skipped| start + skipped);
         let named = package.and_then(|at| words.get(at)).copied().unwrap_or_default();
         match (package, bare_name(named)) {
-            // Words begin with the command, arguments after it.
+            // `words` begin with the command, `args` after it.
             (Some(at), "mcp-remote") => Self::McpRemote(Request::read(&local.args, at, &[])),
             (Some(at), "supergateway") => Other::supergateway(&local.args, at)
                 .map_or(Self::Another("supergateway"), Self::Other),
-            // That of npm has another name for everything, and no remote servers.
+            // The npm package of this name has other flags, and no remote servers.
             (Some(at), "mcp-proxy") if !is_npm(&words[start..]) => {
                 Other::mcp_proxy(&local.args, at).map_or(Self::Another("mcp-proxy"), Self::Other)
             }
@@ -88,7 +88,7 @@ impl ProgramLine {
 }
 
 impl Request {
-    /// Reads the flags of `mcp-remote`, and `more` than those.
+    /// Reads the flags of `mcp-remote`, and those in `more`.
     fn read(args: &[PlacedText], own: usize, more: &[KnownFlag]) -> Self {
         let mut request =
             Self { own, url: None, port: None, flags: Vec::new(), strays: Vec::new() };
@@ -115,12 +115,12 @@ impl Request {
     }
 }
 
-/// Whether this names our own program.
+/// Whether this word names our own program.
 pub(super) fn is_ours(word: &str) -> bool {
     program(word).starts_with("ridethrough")
 }
 
-/// How many words lead to the package that a line starts.
+/// Returns how many words come before the package that a line starts.
 fn launched(words: &[&str]) -> Option<usize> {
     let second = words.get(1).copied().unwrap_or_default();
     let skipped = match (program(words.first()?).as_str(), second) {
@@ -134,7 +134,7 @@ fn launched(words: &[&str]) -> Option<usize> {
     while let Some(word) = words.get(at) {
         at += match *word {
             word if HARMLESS.contains(&word) => 1,
-            // The package that the program is in.
+            // The package that holds the program.
             "-p" | "--package" | "--from" => 2,
             word if word.starts_with("--package=") || word.starts_with("--from=") => 1,
             _ => break,
@@ -143,13 +143,13 @@ fn launched(words: &[&str]) -> Option<usize> {
     Some(at)
 }
 
-/// Whether a package of npm is started.
+/// Whether the words start an npm package.
 fn is_npm(words: &[&str]) -> bool {
     let runner = words.first().map(|word| program(word)).unwrap_or_default();
     ["npx", "bunx", "pnpx", "npm", "pnpm", "yarn", "bun"].contains(&runner.as_str())
 }
 
-/// The name of a program without its folder and without what Windows puts behind it.
+/// Returns the name of a program without its folder and without the extensions of Windows.
 fn program(word: &str) -> String {
     let name = word.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
     let endings = [".cmd", ".exe", ".ps1"];
@@ -157,10 +157,10 @@ fn program(word: &str) -> String {
     bare.unwrap_or(&name).to_owned()
 }
 
-/// The name of a package without its version, or that of a program without its folder.
+/// Returns the name of a package without its version, or that of a program without its folder.
 fn bare_name(word: &str) -> &str {
     if word.starts_with('@') {
-        // A package of somebody's own, whatever its last name is.
+        // A scoped package is another package, whatever its last name is.
         return word;
     }
     let name = word.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -172,7 +172,7 @@ fn is_slash_c(word: Option<&&str>) -> bool {
     word.is_some_and(|word| word.eq_ignore_ascii_case("/c"))
 }
 
-/// Options of package runners that change nothing about what is run.
+/// Options of package runners that do not change which program is run.
 const HARMLESS: [&str; 7] =
     ["-y", "--yes", "-q", "--quiet", "--prefer-offline", "--prefer-online", "--"];
 
@@ -182,7 +182,7 @@ enum Takes {
     Value,
 }
 
-/// The name of a flag, and what is known about it.
+/// The name of a flag, whether it takes a value, and what it means.
 type KnownFlag = (&'static str, Takes, FlagMeaning);
 
 /// Flags that only our own bridge has.
@@ -206,7 +206,7 @@ const OURS: [KnownFlag; 17] = [
     ("-v", Takes::Nothing, FlagMeaning::Same),
 ];
 
-/// The flags of mcp-remote 0.15, and ours. One that is not here is a stray, and the line is left alone.
+/// The flags of mcp-remote 0.15, and ours. An unknown flag is a stray argument, and the line is left alone.
 const FLAGS: [KnownFlag; 30] = [
     ("--allow-http", Takes::Nothing, FlagMeaning::Same),
     ("--auth-timeout", Takes::Value, FlagMeaning::OAuth),

@@ -1,7 +1,7 @@
-//! A server that its host reaches by itself, as an entry that goes through our bridge.
+//! Rewrites a server that its host reaches by itself into an entry that goes through our bridge.
 //!
-//! Done only where somebody asks for it: the host loses nothing by reaching the server itself but our way
-//! through faults. Values of headers become variables of the entry, so that no process list shows them.
+//! Done only on request: without the bridge the host lacks only our recovery from faults. Values of headers
+//! become variables of the entry, so that no process list shows them.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::entry::{Entry, EntryKind, Remote};
 use super::plan::{EntryVerdict, LoginAfter, Replacement};
 use crate::target;
 
-/// The entry of this server with our bridge in it, or why it cannot be written.
+/// Returns the entry of this server with our bridge in it, or why it cannot be written.
 pub(super) fn rewritten(
     entry: &Entry,
     document: &ConfigDocument,
@@ -36,7 +36,7 @@ pub(super) fn rewritten(
     if !env.is_empty() {
         members.push(("env".to_owned(), Value::Object(env).to_string()));
     }
-    // Some hosts want to be told what it is.
+    // Some hosts need the key that names the transport.
     let kinds = remote.kinds.iter().map(|key| (key.clone(), "\"stdio\"".to_owned()));
     members.extend(kinds);
     let rest = remote.rest.iter();
@@ -46,7 +46,7 @@ pub(super) fn rewritten(
     EntryVerdict::Replace(Replacement { edits, dropped, name: "its host", login })
 }
 
-/// Why it has to be done by hand.
+/// Returns why a person has to change the entry by hand.
 fn objection(remote: &Remote, original: &str, path: &Path) -> Option<&'static str> {
     let url = remote.url.expose_secret();
     let is_taken = |key: &str| ["args", "command", "env"].contains(&key);
@@ -67,7 +67,7 @@ fn objection(remote: &Remote, original: &str, path: &Path) -> Option<&'static st
     }
 }
 
-/// The arguments of our bridge, and the variables that hold what must not stand among them.
+/// Returns the arguments of our bridge, and the variables that hold the values which must not be arguments.
 fn asked(remote: &Remote) -> (Vec<String>, Map<String, Value>) {
     let mut args = vec!["bridge".to_owned(), remote.url.expose_secret().to_owned()];
     let mut env = Map::new();
@@ -92,7 +92,7 @@ fn asked(remote: &Remote) -> (Vec<String>, Map<String, Value>) {
     (args, env)
 }
 
-/// An object of these members, laid out as the original is.
+/// Returns an object of these members, laid out as the original is.
 fn laid_out(members: &[(String, String)], original: &str) -> String {
     let inside = original.strip_prefix('{').and_then(|it| it.strip_suffix('}')).unwrap_or("");
     let lead: String = inside.chars().take_while(|it| it.is_whitespace()).collect();
@@ -105,7 +105,7 @@ fn laid_out(members: &[(String, String)], original: &str) -> String {
     format!("{{{lead}{}{tail}}}", members.join(&format!(",{between}")))
 }
 
-/// Whether something stands in it that is no part of a value.
+/// Whether the text has comments.
 fn has_comments(json: &str) -> bool {
     let mut is_inside = false;
     let mut characters = json.chars();
@@ -196,7 +196,7 @@ mod tests {
             may_read: false,
         };
         let entry = entries(document).pop().unwrap();
-        // The tests have a program of another name.
+        // The tests use another program name.
         let text = document.text.replace("\"rt\"", "\"ridethrough\"");
         let renamed = document_of(&text);
         let entry = if text == document.text { entry } else { entries(&renamed).pop().unwrap() };

@@ -1,35 +1,35 @@
-//! Other bridges to a remote server, taken apart: what ours would be asked for in their place.
+//! Other bridges to a remote server: reads their arguments, so that ours can take their place.
 //!
-//! `supergateway --streamableHttp URL` and `mcp-proxy URL`, of Python. Both can serve a local program, too;
-//! that is another matter. A flag that is not known here leaves the line alone.
+//! `supergateway --streamableHttp URL` and `mcp-proxy URL`, of Python. Both can also serve a local program,
+//! which is not handled here. A flag that is not known here leaves the line alone.
 
 use ridethrough::transport::Endpoint;
 use secrecy::ExposeSecret;
 
 use super::entry::PlacedText;
 
-/// What another bridge is asked for. Numbers are places among the arguments.
+/// The arguments of another bridge. Numbers are indexes into the list of arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Other {
     pub(super) name: &'static str,
     pub(super) url: usize,
     pub(super) headers: Vec<Header>,
-    /// Flags that our bridge does not need to be told.
+    /// Flags that our bridge does not need.
     pub(super) dropped: Vec<&'static str>,
-    /// Flags that our bridge cannot take the place of.
+    /// Flags for which our bridge has no equivalent.
     pub(super) refused: Vec<&'static str>,
-    /// How many arguments mean nothing there, as far as is known.
+    /// How many arguments the bridge does not know.
     pub(super) strays: usize,
 }
 
-/// A header, as another bridge has it.
+/// A header in the arguments of another bridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Header {
-    /// Its name and its value.
+    /// A name and a value, as two arguments.
     Apart(usize, usize),
-    /// What stands behind `Bearer`.
+    /// A token, without its `Bearer`.
     Bearer(usize),
-    /// `NAME: VALUE`.
+    /// `NAME: VALUE`, as one argument.
     Whole(usize),
 }
 
@@ -39,12 +39,12 @@ impl Other {
         Self::read("supergateway", args, own, &SUPERGATEWAY)
     }
 
-    /// Reads those of `mcp-proxy`; `None` if it serves a local program.
+    /// Reads the arguments of `mcp-proxy` from `own` on; `None` if it serves a local program.
     pub(super) fn mcp_proxy(args: &[PlacedText], own: usize) -> Option<Self> {
         Self::read("mcp-proxy", args, own, &MCP_PROXY)
     }
 
-    /// `NAME: VALUE` for our bridge.
+    /// Returns a header as `NAME: VALUE`, for our bridge.
     pub(super) fn header(args: &[PlacedText], header: Header) -> String {
         let text = |at: usize| args[at].text.expose_secret();
         match header {

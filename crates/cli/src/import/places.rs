@@ -1,4 +1,4 @@
-//! Where hosts keep their config files: beside a project, and in the folders of the user.
+//! The places of config files: in a project, and in the folders of the user.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::host::Host;
 use crate::options::{self, project};
 use crate::platform::Platform;
 
-/// A config file and why it is looked at.
+/// A config file, with its host and its scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ConfigPlace {
     pub(super) path: PathBuf,
@@ -15,10 +15,10 @@ pub(super) struct ConfigPlace {
     pub(super) scope: ConfigScope,
 }
 
-/// Who answers for what a file says.
+/// Who vouches for the content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConfigScope {
-    /// A person named it.
+    /// A person named it on the command line.
     Named,
     /// It lies in a project, and may have come with it from anywhere.
     Project,
@@ -26,24 +26,24 @@ pub(super) enum ConfigScope {
     User,
 }
 
-/// The folders in which files are looked for.
+/// The folders in which config files are looked for.
 #[derive(Clone, Debug)]
 pub(super) struct Folders {
     pub(super) home: Option<PathBuf>,
-    /// Where programs keep their settings on this system.
+    /// The folder in which programs keep their settings on this system.
     settings: Option<PathBuf>,
-    /// Where Claude Code keeps its file of the user's.
+    /// The folder in which Claude Code keeps the user's file.
     claude: Option<PathBuf>,
     codex: Option<PathBuf>,
-    /// The file of Zed, which has its own idea of a place on each platform.
+    /// Zed's file, which has a place of its own on each platform.
     zed: Option<PathBuf>,
-    /// Our own file of the user's.
+    /// Our own file of the user.
     own: Option<PathBuf>,
     pub(super) work: PathBuf,
 }
 
 impl Folders {
-    /// Those of this process.
+    /// Returns the folders of this process.
     pub(super) fn here() -> Self {
         let folder = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
         let home = env::home_dir().filter(|it| !it.as_os_str().is_empty());
@@ -56,7 +56,7 @@ impl Folders {
         Self { settings, claude, codex, zed, own, work, home }
     }
 
-    /// Those of a home and a working directory, as on Linux.
+    /// Returns the folders for a home and a working directory, as on Linux.
     #[cfg(test)]
     pub(super) fn at(home: &Path, work: &Path) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Folders {
         }
     }
 
-    /// The files that are there. Those of the project come first, as they do for the hosts.
+    /// Returns the files that exist. Those of the project come first, as they do for the hosts.
     pub(super) fn files(&self) -> Vec<ConfigPlace> {
         let mine = self.users();
         let theirs = self.projects().into_iter();
@@ -79,7 +79,7 @@ impl Folders {
         all.into_iter().filter(|place| place.path.is_file()).collect()
     }
 
-    /// Our own files: they name servers, and there is nothing to import from them.
+    /// Returns our own files: they name servers, and there is nothing to import from them.
     pub(super) fn own(&self) -> Vec<ConfigPlace> {
         let host = Host::Ridethrough;
         let project = self.work.join(project::NAME);
@@ -89,13 +89,12 @@ impl Folders {
         [project].into_iter().chain(user).filter(|place| place.path.is_file()).collect()
     }
 
-    /// A file that a person named.
+    /// Returns the place of a file that a person named.
     pub(super) fn named(path: &Path) -> ConfigPlace {
         ConfigPlace { path: path.to_owned(), host: Host::of(path), scope: ConfigScope::Named }
     }
 
-    /// Whether others too will read this file: what is written into it must not be true of this
-    /// machine only.
+    /// Whether other people too will read this file, so that it must not contain paths of this machine.
     pub(super) fn is_shared(&self, place: &ConfigPlace) -> bool {
         let is_projects = matches!(
             place.host,
@@ -124,7 +123,7 @@ impl Folders {
         paths.into_iter().flatten().map(place).collect()
     }
 
-    /// Those of the working directory, and of the folders above it up to the repository's.
+    /// Returns the files of the working directory, and of the folders above it up to the repository's.
     fn projects(&self) -> Vec<ConfigPlace> {
         let top = self.work.ancestors().find(|folder| folder.join(".git").exists());
         let top = top.unwrap_or(&self.work);
@@ -143,7 +142,7 @@ impl Folders {
     }
 }
 
-/// Where programs keep their settings: in a folder that a variable names, or below the home.
+/// Returns the folder of settings: the one that a variable names, or one below the home.
 fn settings(
     platform: Platform,
     folder: impl Fn(&str) -> Option<PathBuf>,
@@ -165,7 +164,7 @@ fn zed(platform: Platform, settings: Option<&Path>, home: Option<&Path>) -> Opti
 }
 
 impl ConfigPlace {
-    /// The project that the file belongs to, as far as its path tells.
+    /// Returns the project that the file belongs to, as far as its path shows.
     pub(super) fn workspace(&self) -> Option<PathBuf> {
         let path = std::path::absolute(&self.path).ok()?;
         let folder = path.parent()?;

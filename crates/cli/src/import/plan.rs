@@ -1,7 +1,7 @@
-//! What would become of each server of a config file, and by which edits.
+//! The plan for each server of a config file, and the edits that carry it out.
 //!
-//! Nothing is guessed: a line of `mcp-remote` is replaced only if our bridge gives every flag in it
-//! the same meaning. All words here are free of secrets: names of headers and flags, never values.
+//! Nothing is guessed: a line of `mcp-remote` is replaced only if our bridge gives every flag in it an equal
+//! meaning. Messages here are free of secrets: names of headers and flags, never values.
 
 use ridethrough::transport::Endpoint;
 use secrecy::ExposeSecret;
@@ -14,26 +14,26 @@ use super::{their_login, variables};
 use crate::oauth::OAuthFlags;
 use crate::target;
 
-/// What would become of one server.
+/// The plan for one server.
 #[derive(Debug)]
 pub(super) enum EntryVerdict {
-    /// It goes through our bridge.
+    /// The entry uses our bridge already.
     Already,
-    /// A remote server that its host speaks to itself, and why changing that is up to a person.
+    /// The host reaches this remote server itself, and for this reason a person has to change the entry.
     ByHand(String),
-    /// A remote server that its host speaks to itself.
+    /// The host reaches this remote server itself; our bridge could be put in between.
     Could,
-    /// It stays as it is, for this reason.
+    /// The entry stays as it is, for this reason.
     Left(String),
-    /// Another bridge, or its host's own way, is replaced by our bridge.
+    /// Another bridge, or the host's own connection, is replaced by our bridge.
     Replace(Replacement),
 }
 
 pub(super) struct Replacement {
     pub(super) edits: Vec<Edit>,
-    /// Flags that our bridge does not need to be told.
+    /// Flags that our bridge does not need.
     pub(super) dropped: Vec<&'static str>,
-    /// What is replaced.
+    /// The name of what is replaced.
     pub(super) name: &'static str,
     /// What becomes of the login.
     pub(super) login: LoginAfter,
@@ -44,14 +44,14 @@ pub(super) struct Replacement {
 pub(super) enum LoginAfter {
     /// A person logs in.
     Needed,
-    /// None is needed, as far as is known.
+    /// No login is needed, as far as is known.
     NotNeeded,
     /// The login of `mcp-remote` is used.
     TakenOver,
 }
 
 impl Replacement {
-    /// The server wants a login; one that `mcp-remote` has is used.
+    /// Notes that the server wants a login. A login that `mcp-remote` has is used.
     pub(super) fn needs_login(&mut self) {
         if self.login == LoginAfter::NotNeeded {
             self.login = LoginAfter::Needed;
@@ -65,7 +65,7 @@ impl std::fmt::Debug for Replacement {
     }
 }
 
-/// Looks at one server; `program` is what its host would start for our bridge.
+/// Returns the plan for one server; `program` is what its host would start for our bridge.
 pub(super) fn judge(entry: &Entry, program: &str) -> EntryVerdict {
     if entry.is_disabled {
         return left("it is switched off");
@@ -97,7 +97,7 @@ pub(super) fn judge(entry: &Entry, program: &str) -> EntryVerdict {
     }
 }
 
-/// The URL of a server as it may be shown: without path and query, where keys stand.
+/// Returns the URL of a server as it may be shown: without path and query, which may hold keys.
 pub(super) fn shown_url(entry: &Entry) -> Option<String> {
     let url = match &entry.kind {
         EntryKind::Remote(remote) => remote.url.expose_secret(),
@@ -118,7 +118,7 @@ pub(super) fn shown_url(entry: &Entry) -> Option<String> {
     })
 }
 
-/// The names of all headers that a server is sent.
+/// Returns the names of all headers that are sent to a server.
 pub(super) fn header_names(entry: &Entry) -> Vec<String> {
     match &entry.kind {
         EntryKind::Remote(remote) => {
@@ -147,7 +147,7 @@ pub(super) fn header_names(entry: &Entry) -> Vec<String> {
     }
 }
 
-/// Why our bridge cannot take the place of this `mcp-remote`.
+/// Returns why our bridge cannot take the place of this `mcp-remote`, if it cannot.
 fn refusal(entry: &Entry, local: &Local, request: &Request) -> Option<String> {
     let named = |meaning: FlagMeaning| -> Vec<_> {
         let flags = request.flags.iter().filter(|flag| flag.meaning == meaning);
@@ -183,7 +183,7 @@ fn refusal(entry: &Entry, local: &Local, request: &Request) -> Option<String> {
     })
 }
 
-/// The flags of a login, with their values.
+/// Returns the flags of a login, with their values.
 fn login_words(local: &Local, request: &Request) -> Vec<String> {
     let flags = request.flags.iter().filter(|flag| flag.meaning == FlagMeaning::OAuth);
     let words = flags.flat_map(|flag| {
@@ -192,7 +192,7 @@ fn login_words(local: &Local, request: &Request) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// Why our bridge cannot take the place of this one.
+/// Returns why our bridge cannot take the place of another one, if it cannot.
 fn unfit(entry: &Entry, local: &Local, other: &Other) -> Option<String> {
     let name = other.name;
     let headers: Vec<_> = other.headers.iter().map(|it| Other::header(&local.args, *it)).collect();
@@ -206,7 +206,7 @@ fn unfit(entry: &Entry, local: &Local, other: &Other) -> Option<String> {
         _ if headers.iter().any(|it| !it.contains(':')) => {
             Some("a `--header` has no colon".to_owned())
         }
-        // Ours would, and not with what the other sends.
+        // Our bridge would fill in the variable, and then send another value than the other bridge does.
         _ if headers.iter().any(|it| variables::has_names(it)) => {
             Some(format!("a header has a variable, which {name} does not fill in"))
         }
@@ -217,13 +217,13 @@ fn unfit(entry: &Entry, local: &Local, other: &Other) -> Option<String> {
     }
 }
 
-/// The variable that holds the token of an `mcp-proxy`, if its entry sets it.
+/// Returns the variable that holds the token of an `mcp-proxy`, if its entry sets it.
 pub(super) fn token_of(entry: &Entry, other: &Other) -> Option<&'static str> {
     let is_set = entry.env.iter().any(|(name, _)| name == TOKEN);
     (other.name == "mcp-proxy" && is_set).then_some(TOKEN)
 }
 
-/// All words of another bridge in those of ours.
+/// Returns the arguments of another bridge in those of ours.
 fn translated(entry: &Entry, local: &Local, other: &Other, program: &str) -> Replacement {
     let mut args = vec!["bridge".to_owned(), text(local, other.url).to_owned()];
     for header in &other.headers {
@@ -234,7 +234,7 @@ fn translated(entry: &Entry, local: &Local, other: &Other, program: &str) -> Rep
     }
     let args: Vec<_> = args.into_iter().map(|it| serde_json::Value::from(it).to_string()).collect();
     let args = format!("[{}]", args.join(", "));
-    // An argument was read, so that there is a list of them.
+    // An argument was read, so the list of arguments exists.
     let span = local.args_span.clone().unwrap_or_default();
     let program = serde_json::Value::from(program).to_string();
     let command = Edit { span: local.command.span.clone(), text: program };
@@ -245,7 +245,7 @@ fn translated(entry: &Entry, local: &Local, other: &Other, program: &str) -> Rep
 
 fn bad_url(url: &str, is_allowed: bool) -> Option<String> {
     if url.contains("${") {
-        // What it will be, only its host knows.
+        // The value is filled in by the host and not known here.
         return None;
     }
     let endpoint = match Endpoint::parse(url) {
@@ -256,7 +256,7 @@ fn bad_url(url: &str, is_allowed: bool) -> Option<String> {
     (!is_fine).then(|| "its URL is plain http, and `--allow-http` is not there".to_owned())
 }
 
-/// Names strays if they look like flags: anything else may be a secret.
+/// Returns the stray arguments that look like flags: any other may be a secret.
 fn unknown(local: &Local, strays: &[usize]) -> String {
     let is_flag = |word: &&str| {
         let name = word.strip_prefix("--").unwrap_or_default();
@@ -270,7 +270,7 @@ fn unknown(local: &Local, strays: &[usize]) -> String {
     }
 }
 
-/// The fewest edits: the program, the words that start `mcp-remote`, and flags that are not needed.
+/// Returns the fewest edits: the program, the words that start `mcp-remote`, and flags that are not needed.
 fn replacement(local: &Local, request: &Request, program: &str) -> Replacement {
     let (args, own) = (&local.args, request.own);
     let start = args[0].span.start;
@@ -281,14 +281,14 @@ fn replacement(local: &Local, request: &Request, program: &str) -> Replacement {
     let program = serde_json::Value::from(program).to_string();
     let mut edits = vec![Edit { span: local.command.span.clone(), text: program }, bridge];
     let mut dropped = Vec::new();
-    // The first argument that stays: what is dropped before it goes with the comma behind, all else with
-    // the comma in front. Two edits that took the same comma would overlap.
+    // The first argument that stays: an argument that is dropped before it goes with the comma behind, any
+    // other with the comma in front. Two edits of one comma would overlap.
     let mut first = 0;
     for flag in request.flags.iter().filter(|flag| flag.meaning == FlagMeaning::Needless) {
         let last = flag.value.unwrap_or(flag.at);
         let span = if flag.at == first {
             first = last + 1;
-            // The URL comes later, so that there is a next one.
+            // The URL comes later, so there is a next argument.
             args[flag.at].span.start..args[first].span.start
         } else {
             args[flag.at - 1].span.end..args[last].span.end
@@ -309,10 +309,10 @@ fn left(why: impl Into<String>) -> EntryVerdict {
     EntryVerdict::Left(why.into())
 }
 
-/// Where `mcp-proxy` looks for a token.
+/// The variable in which `mcp-proxy` looks for a token.
 const TOKEN: &str = "API_ACCESS_TOKEN";
 const AUTHORIZATION: &str = "Authorization";
-/// Our bridge finds out by itself which of them the server speaks.
+/// The values of `--transport`. Our bridge finds out by itself which transport the server speaks.
 const TRANSPORTS: [&str; 4] = ["http-first", "http-only", "sse-first", "sse-only"];
 
 #[cfg(test)]
@@ -412,7 +412,7 @@ mod tests {
             r#"{"command":"uvx","args":["mcp-proxy","--no-verify-ssl","https://a.example/"]}"#
         ));
         assert!(left(r#"{"command":"uvx","args":["mcp-proxy","--port","1","uvx","git"]}"#));
-        // Such a variable is sent as it is written, and our bridge would fill it in.
+        // The other bridge sends such a variable as it is written, and ours would fill it in.
         assert!(left(
             r#"{"command":"uvx","args":["mcp-proxy","-H","A","${B}","https://a.example/"]}"#
         ));

@@ -1,4 +1,4 @@
-//! How a server of a config file is reached, once its variables are filled in.
+//! How a server of a config file is reached, with its variables filled in.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,8 @@ use super::variables::{self, Dialect, Unfilled, VariableScope};
 use super::{plan, their_login};
 use crate::oauth::{FlagSources, OAuthFlags, OAuthSettings, TheirArguments};
 
-/// Where a server is and what it must be told. Whatever may be a secret prints as nothing.
+/// The address or program of a server, and what is sent to it. Values that may be secrets are left out of its
+/// `Debug` output.
 #[derive(Debug)]
 pub(crate) enum Reached {
     Local(Program),
@@ -33,20 +34,20 @@ pub(crate) struct Program {
 /// A server at a URL.
 #[derive(Debug, Default)]
 pub(crate) struct RemoteServer {
-    /// Paths and queries too hold keys.
+    /// The URL; paths and queries too hold keys.
     pub(crate) url: SecretString,
     /// The value of `Authorization`: a scheme and its credentials.
     pub(crate) authorization: Option<SecretString>,
     /// All headers but `Authorization`.
     pub(crate) headers: Vec<(String, SecretString)>,
-    /// How an account there is logged in to.
+    /// How to log in to an account at the server.
     pub(crate) oauth: Box<OAuthSettings>,
-    /// What `mcp-remote` is asked for there, if a bridge stands in the entry.
+    /// The arguments of `mcp-remote` there, if the entry starts a bridge.
     pub(crate) theirs: Option<Box<TheirArguments>>,
 }
 
 impl Reached {
-    /// Whether both are the same server, reached the same way.
+    /// Whether both are one server, reached in one way.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Local(one), Self::Local(two)) => {
@@ -73,7 +74,7 @@ impl Reached {
     }
 }
 
-/// Names and values in an order that does not matter.
+/// Returns names and values as a map, so that their order does not count.
 fn open(pairs: &[(String, SecretString)]) -> BTreeMap<&str, &str> {
     pairs.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect()
 }
@@ -127,7 +128,7 @@ fn address(
     scope: VariableScope<'_>,
 ) -> Result<RemoteServer, Unreached> {
     match remote.transport {
-        // The client finds out which of them it is.
+        // The client finds out which of the two the server speaks.
         Transport::Http | Transport::Sse => {}
         Transport::Unknown => return Err(Unreached("its transport is not known".to_owned())),
     }
@@ -152,7 +153,7 @@ fn address(
     Ok(address)
 }
 
-/// The server behind `mcp-remote` or our own bridge.
+/// Returns the server behind `mcp-remote` or our own bridge.
 fn bridged(
     local: &Local,
     request: &Request,
@@ -160,13 +161,13 @@ fn bridged(
     dialect: Dialect,
     scope: VariableScope<'_>,
 ) -> Result<RemoteServer, Unreached> {
-    // The bridge sees what its host adds to the environment before everything else.
+    // The variables that the host adds win over the environment.
     let environment = |name: &str| {
         let own = env.iter().find(|(own, _)| own == name);
         own.map(|(_, value)| value.expose_secret().to_owned()).or_else(|| (scope.environment)(name))
     };
     let scope = VariableScope { environment: &environment, ..scope };
-    // What the host does not fill in, the bridge does: either way it comes from there.
+    // A variable is filled in by the host, or else by the bridge, and in either case from this environment.
     let arg = |at: usize| filled("args", &local.args[at].text, dialect, scope);
     let url = request.url.ok_or_else(|| Unreached("it names no URL".to_owned()))?;
     let mut address = RemoteServer { url: arg(url)?, ..RemoteServer::default() };
@@ -197,7 +198,7 @@ fn bridged(
     Ok(address)
 }
 
-/// What the flags of a bridge say about the login.
+/// Returns what the flags of a bridge say about the login.
 fn login(
     request: &Request,
     arg: &impl Fn(usize) -> Result<SecretString, Unreached>,
@@ -217,7 +218,7 @@ fn login(
     OAuthFlags::read(words).and_then(|flags| flags.settings(sources)).map_err(Unreached)
 }
 
-/// The server behind another bridge.
+/// Returns the server behind another bridge.
 fn translated(
     local: &Local,
     other: &Other,
@@ -229,7 +230,7 @@ fn translated(
     let url = filled(local.args[other.url].text.expose_secret())?;
     let mut address = RemoteServer { url, ..RemoteServer::default() };
     for header in &other.headers {
-        // The bridge itself fills in nothing.
+        // The bridge itself fills in no variables.
         let line = filled(&Other::header(&local.args, *header))?;
         let (name, value) = line.expose_secret().split_once(':').unwrap_or_default();
         address.add(name.trim(), value.trim().into())?;
@@ -266,7 +267,7 @@ fn program(
 }
 
 impl RemoteServer {
-    /// Adds a header as the command line has it: `Name: value`.
+    /// Adds a header in the form of the command line: `Name: value`.
     fn add_line(&mut self, line: &str, scope: VariableScope<'_>) -> Result<(), Unreached> {
         let (name, value) =
             line.split_once(':').ok_or_else(|| Unreached("a header has no colon".to_owned()))?;
@@ -285,7 +286,7 @@ impl RemoteServer {
     }
 }
 
-/// The value of `Authorization` with a bearer token.
+/// Returns the value of `Authorization` with a bearer token.
 fn bearer(token: &SecretString) -> SecretString {
     format!("Bearer {}", token.expose_secret().trim()).into()
 }
@@ -386,7 +387,7 @@ mod tests {
         assert_eq!(theirs.oauth.client_id.as_deref(), Some("a"));
         assert_eq!(theirs.oauth.client_secret.as_ref().unwrap().expose(), "t0k");
         assert_eq!(theirs.oauth.redirect_port, Some(9696));
-        // A client that was registered for mcp-remote knows no other place to come back to.
+        // A client that was registered for mcp-remote is known with this redirect only.
         assert_eq!(theirs.oauth.redirect().path, "/oauth/callback");
         assert_eq!(theirs.oauth.redirect().host, "localhost");
         assert_eq!(ours.oauth.profile.as_deref(), Some("work"));

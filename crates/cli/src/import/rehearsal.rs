@@ -1,4 +1,4 @@
-//! `import --write` and `--undo` on a text instead of a file, for tests and for a fuzzer: no disk, no
+//! Runs `import --write` and `--undo` on a text instead of a file, for tests and for a fuzzer: no disk, no
 //! server, no environment.
 
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::show;
 use super::undo;
 use super::variables::VariableScope;
 
-/// What `import` would make of a config file.
+/// The result of running `import` on a config file.
 #[derive(Debug)]
 pub struct Rehearsal {
     /// The file after `--write`.
@@ -22,21 +22,21 @@ pub struct Rehearsal {
     pub written_again: String,
     /// The file after `--write` and `--undo`.
     pub undone: String,
-    /// What people see of its servers on a terminal, a line for each.
+    /// A line for each server, as people see it on a terminal.
     pub shown: String,
     /// The servers that would be reached otherwise than before.
     pub astray: Vec<String>,
 }
 
-/// Goes through everything that `import` does with the file at this path, which is not opened.
+/// Does everything that `import` does with the file at this path, which is not opened.
 ///
 /// # Errors
 ///
-/// What people are told of a file that cannot be read.
+/// Returns the message for people about a file that cannot be read.
 ///
 /// # Panics
 ///
-/// If what it would write could not be read again.
+/// Panics if the text that it would write could not be read again.
 pub fn rehearse(path: &Path, bytes: Vec<u8>) -> Result<Rehearsal, String> {
     let before = ConfigDocument::read(path, bytes).map_err(|broken| broken.to_string())?;
     let after = reread(path, written(&before, PROGRAM));
@@ -58,7 +58,7 @@ pub fn rehearse(path: &Path, bytes: Vec<u8>) -> Result<Rehearsal, String> {
     })
 }
 
-/// The text after `import --write`.
+/// Returns the text after `import --write`.
 pub(super) fn written(document: &ConfigDocument, program: &str) -> String {
     let edits = entries(document).into_iter().filter_map(|entry| match judge(&entry, program) {
         EntryVerdict::Replace(replacement) => Some(replacement.edits),
@@ -67,7 +67,7 @@ pub(super) fn written(document: &ConfigDocument, program: &str) -> String {
     document.with(&edits.flatten().collect::<Vec<Edit>>())
 }
 
-/// The text after `import --undo`.
+/// Returns the text after `import --undo`.
 pub(super) fn undone(path: &Path, document: &ConfigDocument, backup: &ConfigDocument) -> String {
     let undone = undo::edits(path, document, &[backup], |_| true);
     document.with(&undone.into_iter().flat_map(|it| it.edits).collect::<Vec<_>>())
@@ -91,7 +91,7 @@ fn is_reached_alike(path: &Path, old: &Entry, new: &Entry) -> bool {
     }
 }
 
-/// Every second variable is set.
+/// Returns how an entry is reached if every second variable is set.
 fn reached(path: &Path, entry: &Entry) -> Result<Reached, Unreached> {
     let environment = |name: &str| name.len().is_multiple_of(2).then(|| format!("value of {name}"));
     let workspace = path.parent();

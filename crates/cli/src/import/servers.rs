@@ -1,4 +1,4 @@
-//! The servers in all config files that are found from here, by their names.
+//! The servers in all config files that are found from the working directory, by their names.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::reach::{Reached, Unreached};
 use crate::approvals::Approvals;
 use crate::oauth::OAuthSettings;
 
-/// What the config files of this project and this user have.
+/// The config files of this project and this user.
 pub(crate) struct Servers {
     folders: Folders,
     files: Vec<File>,
@@ -26,12 +26,12 @@ pub(crate) struct Server<'a> {
 }
 
 impl Servers {
-    /// Reads the files that are found from here.
+    /// Reads the files that are found from the working directory.
     pub(crate) fn here() -> Self {
         Self::of(Folders::here())
     }
 
-    /// Reads those that are the user's own: nothing that lies in a project.
+    /// Reads the user's own files, and none of a project.
     pub(crate) fn of_user() -> Self {
         let mut servers = Self::here();
         servers.files.retain(|it| it.place.scope == ConfigScope::User);
@@ -39,7 +39,7 @@ impl Servers {
         servers
     }
 
-    /// Reads those of a home and a working directory.
+    /// Reads the files of a home and a working directory.
     #[cfg(test)]
     pub(crate) fn at(home: &Path, work: &Path) -> Self {
         Self::of(Folders::at(home, work))
@@ -56,9 +56,9 @@ impl Servers {
         servers
     }
 
-    /// Those of this name, perhaps of one host only. A host that has it in several files sees the one
-    /// of the project, and so do we; one that is switched off counts only if no other is there. A file of a
-    /// project that was not approved hides nothing.
+    /// Returns the servers of this name, perhaps of one host only. If a host has the name in several files,
+    /// that of the project counts, as it does for the host; a disabled server counts only if no other is
+    /// there. A file of a project that was not approved hides no other.
     pub(crate) fn named(&self, name: &str, host: Option<Host>) -> Vec<Server<'_>> {
         let all = self.all().filter(|it| it.entry.name == name);
         let all = all.filter(|it| host.is_none_or(|host| it.host() == host));
@@ -68,7 +68,7 @@ impl Servers {
         for server in all {
             let is_hidden = |it: &Server<'_>| it.host() == server.host() && it.is_answered_for();
             match seen.iter().position(is_hidden) {
-                // Claude Code looks first at what it keeps for this very project.
+                // Claude Code looks first at the servers that it keeps for this project.
                 Some(at) if server.entry.project.is_some() => seen[at] = server,
                 Some(_) => {}
                 None => seen.push(server),
@@ -77,7 +77,7 @@ impl Servers {
         seen
     }
 
-    /// All names, each once.
+    /// Returns all names, each once.
     pub(crate) fn names(&self) -> Vec<&str> {
         let mut names: Vec<_> = self.all().map(|it| it.entry.name.as_str()).collect();
         names.sort_unstable();
@@ -85,14 +85,14 @@ impl Servers {
         names
     }
 
-    /// The files that were found, and those that cannot be read with the reason.
+    /// Returns the files that were found, and for those that cannot be read the reason.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&Path, Option<String>)> {
         let read = self.files.iter().map(|it| (it.place.path.as_path(), None));
         let unread = self.unread.iter();
         read.chain(unread.map(|(place, why)| (place.path.as_path(), Some(why.to_string()))))
     }
 
-    /// Those for everybody, and those for the project that is being worked on.
+    /// Returns the servers for all projects, and those for the project in the working directory.
     fn all(&self) -> impl Iterator<Item = Server<'_>> {
         let folders = &self.folders;
         let server = move |file, entry| Server { folders, file, entry };
@@ -115,8 +115,8 @@ impl Server<'_> {
         self.file.place.path.clone()
     }
 
-    /// How it is reached, with the variables of this process. Of a project's file that was not approved only a
-    /// URL counts: everything else could send a secret, or start a program.
+    /// Returns how the server is reached, with the variables of this process. From a project's file that was
+    /// not approved only a URL is used: everything else could send a secret, or start a program.
     pub(crate) fn reach(&self) -> Result<Reached, Unreached> {
         if self.is_answered_for() {
             return self.file.reach(self.entry, self.folders, Trust::Full);
@@ -134,7 +134,7 @@ impl Server<'_> {
         }
     }
 
-    /// Whether the user answers for the file: it is the user's own, or was approved. A file of a project may
+    /// Whether the user vouches for the file: it is the user's own, or was approved. A file of a project may
     /// have come with it from anywhere, for whichever program it was written.
     pub(crate) fn is_answered_for(&self) -> bool {
         let File { place, document, .. } = self.file;

@@ -1,7 +1,6 @@
-//! The plan and what was done, for people and for programs.
+//! The plan and its outcome, for people and for programs.
 //!
-//! Names come from files that may have come from anywhere: nothing in them reaches a terminal as
-//! anything but text.
+//! Names come from files of unknown origin: they reach a terminal as text only, without control characters.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ use super::tree::Broken;
 use crate::out::{Colour, painted};
 use crate::secrets;
 
-/// What became of one file.
+/// The outcome for one file.
 pub(super) struct Report<'a> {
     pub(super) place: &'a ConfigPlace,
     pub(super) servers: Result<Vec<(&'a Entry, &'a EntryVerdict)>, &'a Unread>,
@@ -32,7 +31,7 @@ impl Report<'_> {
     }
 }
 
-/// Everything in lines.
+/// Returns the whole report in lines.
 pub(super) fn in_words(
     reports: &[Report<'_>],
     is_colourful: bool,
@@ -80,14 +79,14 @@ fn line(
     writeln!(out, "  {word} {name}: {}", safe(&story(place, entry, verdict)))
 }
 
-/// One server as a line for people, without colours.
+/// Returns one server as a line for people, without colours.
 pub(super) fn in_a_line(place: &ConfigPlace, entry: &Entry, verdict: &EntryVerdict) -> String {
     let mut out = Vec::new();
     line(place, entry, verdict, false, &mut out).expect("a vector takes everything");
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// What is so, or would become so, in one sentence.
+/// Returns the plan or the outcome for a server in one sentence.
 fn story(place: &ConfigPlace, entry: &Entry, verdict: &EntryVerdict) -> String {
     let url = shown_url(entry).unwrap_or_default();
     let headers = match header_names(entry).as_slice() {
@@ -120,21 +119,21 @@ fn story(place: &ConfigPlace, entry: &Entry, verdict: &EntryVerdict) -> String {
     }
 }
 
-/// The command that logs in to this server.
+/// Returns the command that logs in to this server.
 pub(super) fn log_in(place: &ConfigPlace, entry: &Entry) -> String {
     match place.scope {
-        // Its names are known to this command only.
+        // Names of such a file are known to `import` only.
         ConfigScope::Named => "ridethrough login URL".to_owned(),
         _ => format!("ridethrough login {}", quoted(&safe(&entry.name))),
     }
 }
 
-/// The command that does what could be done, as words for a shell.
+/// Returns the command that would put our bridge in, as words for a shell.
 fn offer(place: &ConfigPlace, entry: &Entry) -> Vec<String> {
     let words = ["ridethrough", "import", "--write", "--urls", "--only"].map(str::to_owned);
     let file =
         (place.scope == ConfigScope::Named).then(|| place.path.to_string_lossy().into_owned());
-    // Another host may have a server of that name, too, and was not looked at.
+    // Another host, which was not looked at, may have a server of that name.
     let name = match file {
         Some(_) => entry.name.clone(),
         None => format!("{}:{}", place.host.word(), entry.name),
@@ -143,7 +142,7 @@ fn offer(place: &ConfigPlace, entry: &Entry) -> Vec<String> {
     words.into_iter().chain(more).collect()
 }
 
-/// A word as a shell takes it.
+/// Returns a word quoted for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:@".contains(it);
     if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('-') {
@@ -153,7 +152,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Everything as one object.
+/// Returns the whole report as one object.
 pub(super) fn in_json(reports: &[Report<'_>]) -> Value {
     let files = reports.iter().map(|Report { place, servers, written }| {
         let mut file = json!({ "path": place.path.to_string_lossy(), "host": place.host.word() });
@@ -208,13 +207,13 @@ fn server(place: &ConfigPlace, entry: &Entry, verdict: &EntryVerdict) -> Value {
     server
 }
 
-/// A path for a terminal.
+/// Returns a path for a terminal.
 pub(crate) fn shown(path: &Path) -> String {
     safe(&path.display().to_string())
 }
 
-/// Text of unknown origin for a terminal: what would steer it, or turn the direction of writing, is
-/// spelt out.
+/// Returns text of unknown origin for a terminal: characters that control it, or reverse the direction of
+/// writing, are escaped.
 pub(crate) fn safe(text: &str) -> String {
     let text = secrets::masked(text);
     let spelt =

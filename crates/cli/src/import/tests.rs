@@ -1,5 +1,5 @@
-//! What is written into config files, and that nothing else is: on files as hosts have them, and on
-//! files made at random.
+//! Checks which bytes of config files are changed, and that no others are: on files as hosts have them, and
+//! on random files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -164,10 +164,10 @@ proptest! {
     }
 }
 
-/// A part of a file as it is, and as it should be afterwards.
+/// A part of a file before and after the import.
 type Piece = (String, String);
 
-/// Files with comments, odd spaces and other things around servers of all kinds.
+/// Generates files with comments, odd spaces and other things around servers of all kinds.
 fn file() -> impl Strategy<Value = Vec<Piece>> {
     let servers = prop::collection::vec((server(), gap(), "[a-z\u{e4}]{0,4}"), 0..5);
     (gap(), servers, gap()).prop_map(|(head, servers, tail)| {
@@ -193,7 +193,7 @@ fn server() -> impl Strategy<Value = Vec<Piece>> {
     prop_oneof![others.prop_map(|text| vec![same(text)]), bridged()]
 }
 
-/// A server that is to be changed.
+/// Generates a server that is to be changed.
 fn bridged() -> impl Strategy<Value = Vec<Piece>> {
     let starts = prop::sample::select(vec![
         ("npx", vec!["mcp-remote"]),
@@ -241,12 +241,12 @@ fn same(text: &str) -> Piece {
     (text.to_owned(), text.to_owned())
 }
 
-/// The file after `import --write`.
+/// Returns the file after `import --write`.
 fn rewritten(path: &Path, text: &str) -> String {
     rehearsal::written(&read(path, text), "/bin/ridethrough")
 }
 
-/// The file after `import --undo`.
+/// Returns the file after `import --undo`.
 fn undone(path: &Path, text: &str, backup: &str) -> String {
     rehearsal::undone(path, &read(path, text), &read(path, backup))
 }

@@ -1,4 +1,4 @@
-//! Whether `mcp-remote` is logged in: then nobody has to log in again.
+//! Whether `mcp-remote` is logged in: then no new login is needed.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::entry::Local;
 use super::line::Request;
 use crate::oauth::TheirArguments;
 
-/// Whether its store has tokens for what it is asked for. Nothing of them is read.
+/// Whether the store of `mcp-remote` has tokens for these arguments. The tokens are not read.
 pub(super) fn is_stored(local: &Local, request: &Request) -> bool {
     let named = env::var_os("MCP_REMOTE_CONFIG_DIR").filter(|it| !it.is_empty());
     let home = || env::var_os("HOME").map(|home| Path::new(&home).join(".mcp-auth"));
@@ -19,7 +19,7 @@ pub(super) fn is_stored(local: &Local, request: &Request) -> bool {
     folder.zip(file).is_some_and(|(folder, file)| folder.join("mcp-remote-v1").join(file).is_file())
 }
 
-/// What the names of its files depend on: its arguments, before variables are filled in.
+/// Returns the arguments on which the names of its files depend, before variables are filled in.
 pub(super) fn arguments(local: &Local, request: &Request) -> Option<TheirArguments> {
     let text = |at: usize| local.args[at].text.expose_secret();
     let values = |name: &'static str| {

@@ -1,7 +1,8 @@
-//! What the servers of a file start, where they are and what is sent to them, for a person who approves the file.
+//! A summary of a file's servers for a person who approves the file: what they start, where they are and what
+//! is sent to them.
 //!
-//! The file is read as it is when one of its servers is used, so that nothing is used that was not told. Values
-//! that may be secrets are left out; arguments are not, for they are what runs.
+//! The file is read by the code that later uses its servers, so that nothing is used that was not shown.
+//! Values that may be secrets are left out; arguments are shown, because they are what runs.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -15,7 +16,7 @@ use super::host::Host;
 use super::variables::{Dialect, VariableScope, expand};
 use crate::target;
 
-/// A line for each thing that the servers of this file are or add.
+/// Returns a line for each thing that the servers of this file start, contact or send.
 pub(crate) fn servers(path: &Path, text: &str) -> Vec<String> {
     let dialect = Host::of(path).dialect();
     // A file that cannot be read names no server.
@@ -54,7 +55,7 @@ fn sent(remote: &Remote, dialect: Dialect) -> Vec<String> {
     let url = remote.url.expose_secret();
     let place = match Endpoint::parse(url) {
         Ok(endpoint) => target::shown(&endpoint),
-        // Variables may stand for any part of it; the query may hold a key.
+        // Variables may stand for any part of the URL; the query may hold a key.
         Err(_) => url.split('?').next().unwrap_or_default().to_owned(),
     };
     let mut lines = vec![format!("is at {place}{}", with(url, dialect))];
@@ -66,7 +67,7 @@ fn sent(remote: &Remote, dialect: Dialect) -> Vec<String> {
     lines
 }
 
-/// The names of a table, each with the variables that go into its value.
+/// Returns the names of a table, each with the variables that go into its value.
 fn named(what: &str, pairs: &[(String, SecretString)], dialect: Dialect) -> Vec<String> {
     let pairs = pairs.iter();
     pairs
@@ -74,7 +75,7 @@ fn named(what: &str, pairs: &[(String, SecretString)], dialect: Dialect) -> Vec<
         .collect()
 }
 
-/// The variables of the environment that go into a text.
+/// Returns the environment variables that go into a text, in words.
 fn with(text: &str, dialect: Dialect) -> String {
     let names = RefCell::new(Vec::new());
     let environment = |name: &str| {
@@ -83,7 +84,7 @@ fn with(text: &str, dialect: Dialect) -> String {
     };
     let scope =
         VariableScope { environment: &environment, home: None, workspace: None, may_read: false };
-    // What only an editor can fill in stops the server from being used.
+    // A variable that only an editor can fill in stops the server from being used.
     let _ = expand(text, dialect, scope);
     let names = names.take();
     if names.is_empty() { String::new() } else { format!(", {WITH} {}", names.join(", ")) }
@@ -95,7 +96,8 @@ const WITH: &str = "with the variable";
 mod tests {
     use super::*;
 
-    /// Whoever approves a file must see what it starts, and where it sends which variables, however it is written.
+    /// A person who approves a file must see what it starts, and where it sends which variables, however it
+    /// is written.
     #[test]
     fn a_server_is_told_with_all_that_its_entry_starts_and_sends() {
         let file = r#"

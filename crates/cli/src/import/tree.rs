@@ -1,12 +1,12 @@
-//! A config file as a tree whose parts know where they stand in the text, so that one part can be
-//! changed and all the others keep their bytes. JSON and TOML become the same tree.
+//! A config file as a tree whose nodes know their byte ranges, so that one part can be changed and all others
+//! keep their bytes. JSON and TOML become one kind of tree.
 
 use std::fmt;
 use std::ops::Range;
 
-/// A value and where it stands. It has no `Debug`: config files hold secrets.
+/// A value and its byte range. It has no `Debug`: config files hold secrets.
 pub(super) struct Node {
-    /// The bytes of the value, quotes and brackets included.
+    /// The byte range of the value, quotes and brackets included.
     pub(super) span: Range<usize>,
     pub(super) value: Value,
 }
@@ -21,12 +21,12 @@ pub(super) enum Value {
 }
 
 impl Node {
-    /// The member of this name. Of several the last one counts, as it does for every host.
+    /// Returns the member of this name. Of several the last one counts, as it does for every host.
     pub(super) fn get(&self, name: &str) -> Option<&Self> {
         self.members().iter().rev().find(|(key, _)| key == name).map(|(_, node)| node)
     }
 
-    /// The members of an object; those of anything else are none.
+    /// Returns the members of an object; none for any other value.
     pub(super) fn members(&self) -> &[(String, Self)] {
         match &self.value {
             Value::Object(members) => members,
@@ -45,7 +45,7 @@ impl Node {
         }
     }
 
-    /// A text, a number or a flag as the environment of a process would hold it.
+    /// Returns a text, a number or a boolean as an environment variable would hold it.
     pub(super) fn word(&self) -> Option<String> {
         match &self.value {
             Value::Flag(flag) => Some(flag.to_string()),
@@ -59,7 +59,7 @@ impl Node {
     }
 }
 
-/// A file that cannot be read as what it should be. Never quotes the file.
+/// A syntax error in a config file. It never quotes the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Broken {
     pub(super) line: usize,
@@ -68,7 +68,7 @@ pub(super) struct Broken {
 }
 
 impl Broken {
-    /// Something wrong at this byte of the text.
+    /// Returns an error at this byte of the text.
     pub(super) fn at(text: &[u8], place: usize, what: impl Into<String>) -> Self {
         let before = String::from_utf8_lossy(&text[..place.min(text.len())]);
         let line = before.matches('\n').count() + 1;

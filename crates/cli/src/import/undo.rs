@@ -1,7 +1,7 @@
-//! The way back: entries that are ours take back the words that they had in a backup.
+//! Reverts an import: entries of our bridge get back the words that they had in a backup.
 //!
-//! Only those words: whatever else was changed in the file since then stays. What was changed in the words
-//! themselves would be lost, so that the file is kept as it was, and that is said.
+//! Only those words: every other change in the file stays. Changes to those words would be lost, so in that
+//! case the file is kept as a copy, and that is reported.
 
 use std::fs;
 use std::ops::Range;
@@ -23,7 +23,7 @@ use super::show::{safe, shown};
 use super::{ImportArgs, servers_of};
 use crate::out;
 
-/// Brings back what was replaced in these files.
+/// Reverts the import in these files.
 pub(super) fn play(args: &ImportArgs, places: Vec<ConfigPlace>) -> Result<ExitCode> {
     let mut undone = Vec::new();
     for place in places {
@@ -56,21 +56,21 @@ pub(super) fn play(args: &ImportArgs, places: Vec<ConfigPlace>) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was brought back in one file.
+/// The outcome for one file.
 struct Restored {
     names: Vec<String>,
-    /// The file as it was before, if something of it is lost.
+    /// A copy of the file before the undo, if edits in it were lost.
     copy: Option<PathBuf>,
 }
 
-/// Brings one file back, and removes backups that say nothing else than the file does then.
+/// Reverts one file, and removes backups that then equal the file.
 fn restore(args: &ImportArgs, place: ConfigPlace, backups: &[PathBuf]) -> Result<Restored> {
     let path = place.path.clone();
     let file = File::read(place).map_err(|why| anyhow!("{why}"))?;
     let mut old = Vec::new();
     for backup in backups {
         let bytes = fs::read(backup).with_context(|| shown(backup))?;
-        // The ending of a backup's name says nothing; that of its file does.
+        // The name of the backup does not show its format; the name of the file does.
         match ConfigDocument::read(&path, bytes) {
             Ok(document) => old.push((backup, document)),
             Err(why) => eprintln!("passed over {}, which is not whole: {why}", shown(backup)),
@@ -96,15 +96,15 @@ fn restore(args: &ImportArgs, place: ConfigPlace, backups: &[PathBuf]) -> Result
     Ok(Restored { names: undone.into_iter().map(|it| it.name).collect(), copy })
 }
 
-/// An entry that goes back.
+/// An entry that is reverted.
 pub(super) struct Undone {
     pub(super) name: String,
     pub(super) edits: Vec<Edit>,
-    /// Whether its words are not those that `import` wrote.
+    /// Whether the entry has other words than `import` wrote.
     is_edited: bool,
 }
 
-/// The edits that bring back what the backups had. The newest backup comes first.
+/// Returns the edits that restore what the backups had. The newest backup comes first.
 pub(super) fn edits(
     path: &Path,
     current: &ConfigDocument,
@@ -127,7 +127,7 @@ pub(super) fn edits(
     undone
 }
 
-/// The edits that bring one entry back to what it was, if it was something that `import` replaces.
+/// Returns the edits that restore one entry, if it was something that `import` replaces.
 fn edits_of(
     now: &Entry,
     local: &Local,
@@ -139,7 +139,7 @@ fn edits_of(
         text: backup.text[from.clone()].to_owned(),
     };
     let was = match &before.kind {
-        // All of it was replaced.
+        // The whole entry was replaced.
         EntryKind::Remote(_) => return Some(vec![edit(now.span.clone(), &before.span)]),
         EntryKind::Local(was) => was,
         EntryKind::Unknown(_) => return None,
@@ -151,7 +151,7 @@ fn edits_of(
     Some(vec![edit(local.command.span.clone(), &was.command.span), edit(to, from)])
 }
 
-/// The words that `import` made of an entry, if it would make any today.
+/// Returns the words that `import` made of an entry, if it would make any today.
 fn written(path: &Path, backup: &ConfigDocument, before: &Entry) -> Option<Vec<String>> {
     let verdict = match plan::judge(before, PROGRAM) {
         EntryVerdict::Could => native::rewritten(before, backup, path, PROGRAM),
@@ -164,7 +164,7 @@ fn written(path: &Path, backup: &ConfigDocument, before: &Entry) -> Option<Vec<S
     Some(words(&written, before))
 }
 
-/// The words of an entry that an undo takes away.
+/// Returns the words of an entry that an undo removes.
 fn words(entry: &Entry, before: &Entry) -> Vec<String> {
     let EntryKind::Local(local) = &entry.kind else { return Vec::new() };
     let args = local.args.iter().map(|word| word.text.expose_secret().to_owned());
@@ -175,7 +175,7 @@ fn words(entry: &Entry, before: &Entry) -> Vec<String> {
     }
 }
 
-/// An entry that is ours.
+/// Returns the program of an entry that starts our bridge.
 fn bridge(entry: &Entry) -> Option<&Local> {
     match &entry.kind {
         EntryKind::Local(local) if matches!(ProgramLine::read(local), ProgramLine::Ours(_)) => {
@@ -185,5 +185,5 @@ fn bridge(entry: &Entry) -> Option<&Local> {
     }
 }
 
-/// Whatever the program was called, its words are the same.
+/// A stand-in for the program's name, so that two command lines can be compared without it.
 const PROGRAM: &str = "ridethrough";

@@ -1,5 +1,5 @@
-//! Variables in config files, as each host writes them. What a host does not know as a variable stays
-//! as it is written; what it knows and cannot be filled in is an error that names it.
+//! Variables in config files, as each host writes them. A text that the host does not treat as a variable
+//! stays unchanged; a variable that cannot be filled in is an error that names it.
 
 use std::fmt;
 use std::path::Path;
@@ -7,26 +7,26 @@ use std::path::Path;
 /// How variables are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// Both below: for files that several hosts read.
+    /// The forms of both `Editor` and `Shell`: for files that several hosts read.
     Any,
     /// `$NAME`, `${NAME}` and `${NAME:-default}`: Gemini CLI.
     Dollar,
     /// `${env:NAME}`, `${userHome}`, `${workspaceFolder}`: VS Code and its relatives.
     Editor,
-    /// There are none.
+    /// The host has no variables.
     None,
     /// `${NAME}` and `${NAME:-default}`: Claude Code.
     Shell,
 }
 
-/// What can stand for what is only named.
+/// The sources of values for variables.
 #[derive(Clone, Copy)]
 pub(super) struct VariableScope<'a> {
     pub(super) environment: &'a dyn Fn(&str) -> Option<String>,
     pub(super) home: Option<&'a Path>,
     /// The project that a file belongs to.
     pub(super) workspace: Option<&'a Path>,
-    /// Whether files that are named may be read.
+    /// Whether files that a variable names may be read.
     pub(super) may_read: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct VariableScope<'a> {
 pub(super) enum Unfilled {
     /// The host asks a person, or a command of its own.
     Asked(String),
-    /// It is set nowhere.
+    /// The variable is set nowhere.
     Unset(String),
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Unfilled {
     }
 }
 
-/// The text with its variables filled in.
+/// Returns the text with its variables filled in.
 pub(super) fn expand(
     text: &str,
     dialect: Dialect,
@@ -83,7 +83,7 @@ pub(super) fn expand(
     Ok(expanded)
 }
 
-/// What stands for `${inside}`; `None` if this is no variable here.
+/// Returns the value of `${inside}`; `None` if this is not a variable here.
 fn filled(
     inside: &str,
     dialect: Dialect,
@@ -100,7 +100,7 @@ fn filled(
         Some(("env", name)) if is_editor => set(name),
         Some(("input" | "command", _)) if is_editor => Err(Unfilled::Asked(inside.to_owned())),
         Some((name, default)) if is_shell && is_name(name) && default.starts_with('-') => {
-            // As in a shell: what is set to nothing counts as not set.
+            // As in a shell, an empty variable counts as unset.
             let value = (scope.environment)(name).filter(|value| !value.is_empty());
             Ok(Some(value.unwrap_or_else(|| default[1..].to_owned())))
         }
@@ -121,7 +121,7 @@ pub(super) fn has_names(text: &str) -> bool {
     parts.into_iter().any(|(inside, _)| is_name(inside) || inside.contains(":-"))
 }
 
-/// As much of a text as could be a name.
+/// Returns the beginning of a text that could be a name.
 fn bare_name(text: &str) -> &str {
     let end = text.find(|it: char| it != '_' && !it.is_ascii_alphanumeric());
     &text[..end.unwrap_or(text.len())]

@@ -10,7 +10,7 @@ use tokio::runtime;
 
 use super::wrong::dial;
 
-/// What `lab browser` is asked for.
+/// The arguments of `ridethrough lab browser`.
 #[derive(clap::Args)]
 pub(crate) struct BrowserArgs {
     /// The URL to open.
@@ -24,7 +24,7 @@ pub(super) fn play(args: &BrowserArgs) -> Result<ExitCode> {
         .context("no runtime could be started to run the browser on")?;
     match runtime.block_on(open(&args.url, dial)) {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        // The client has no one to tell; whoever starts this by hand has.
+        // A client ignores this; a person who starts the command by hand sees it.
         Err(why) => {
             eprintln!("the page could not be opened: {why}");
             Ok(ExitCode::FAILURE)

@@ -1,4 +1,4 @@
-//! Which scenarios a command is about: those that come with the lab, or those of a file or folder.
+//! The scenarios that a command uses: those that come with the lab, or those of a file or folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(super) struct ScenarioChoice {
 }
 
 impl ScenarioChoice {
-    /// Those that are meant.
+    /// Returns the chosen scenarios.
     pub(super) fn scenarios(&self) -> Result<Vec<Scenario>> {
         let scenarios = self.source.scenarios()?;
         let chosen: Vec<_> = match &self.only {
@@ -29,7 +29,7 @@ impl ScenarioChoice {
         Ok(chosen.into_iter().cloned().collect())
     }
 
-    /// Those that are meant, without the slow ones of the lab that `--only` does not name.
+    /// Returns the chosen scenarios, without the slow ones of the lab that `--only` does not name.
     pub(super) fn played(&self) -> Result<Vec<Scenario>> {
         let words: Vec<_> = self.only.iter().flat_map(|words| words.split(',')).collect();
         let is_named = |id: &str| words.iter().any(|word| word.trim().eq_ignore_ascii_case(id));
@@ -48,12 +48,12 @@ pub(super) struct ScenarioSource {
 }
 
 impl ScenarioSource {
-    /// Whether they are not those that come with the lab.
+    /// Whether the scenarios are not those that come with the lab.
     pub(super) fn is_own(&self) -> bool {
         self.scenarios.is_some()
     }
 
-    /// Reads them all.
+    /// Reads all scenarios.
     pub(super) fn scenarios(&self) -> Result<Scenarios> {
         match &self.scenarios {
             Some(path) => read(path),
@@ -62,7 +62,7 @@ impl ScenarioSource {
     }
 }
 
-/// A word that means no scenario, as wrong usage.
+/// Returns wrong usage for a word that means no scenario.
 pub(super) fn unknown(unknown: &UnknownScenario) -> Misuse {
     Misuse {
         what: unknown.to_string(),

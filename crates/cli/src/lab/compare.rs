@@ -24,7 +24,7 @@ use super::run::{PLAYED, ourselves, with_browser};
 use crate::misuse::Misuse;
 use crate::{out, until, writable};
 
-/// What `lab compare` is asked for.
+/// The arguments of `ridethrough lab compare`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct CompareArgs {
@@ -52,7 +52,7 @@ pub(super) fn play(args: &CompareArgs) -> Result<ExitCode> {
     let scenarios = args.choice.played()?;
     let scenarios: Vec<_> = scenarios.iter().collect();
     let rivals = args.rivals()?;
-    // Before the minutes that a run may take, not after.
+    // Checked before the minutes that a run may take.
     for path in args.files() {
         writable::see(&path, PLAYED)?;
     }
@@ -98,7 +98,7 @@ impl CompareArgs {
         Ok(entries)
     }
 
-    /// The command that makes the same table anywhere. Where things are on this machine is left out.
+    /// Returns a command that makes this table anywhere, without paths of this machine.
     fn command(&self) -> String {
         let mut command = "ridethrough lab compare".to_owned();
         let jobs = self.jobs.map(|jobs| jobs.to_string());
@@ -142,7 +142,7 @@ struct ComparedClient {
     what: String,
     version: String,
     role: Role,
-    /// Whether it can be asked to log in.
+    /// Whether the client can be asked to log in.
     logs_in: bool,
     program: Result<Program, String>,
 }
@@ -203,12 +203,12 @@ async fn theirs(workshop: &Workshop, rival: &Rival) -> ComparedClient {
     ComparedClient { name, what, version, role, logs_in: rival.logs_in, program }
 }
 
-/// A client, with a browser.
+/// Returns a client, with a browser.
 fn client(words: Vec<PathBuf>) -> Result<Program, String> {
     with_browser(Program::new(words)).map_err(|error| error.to_string())
 }
 
-/// A bridge, behind our host.
+/// Returns a bridge, behind our host.
 fn bridged(words: &[PathBuf], token: Option<&str>) -> Result<Program> {
     let words: Option<Vec<_>> = words.iter().map(|word| word.to_str().map(quoted)).collect();
     let server = words.context("the path of the bridge is no text")?.join(" ");
@@ -217,7 +217,7 @@ fn bridged(words: &[PathBuf], token: Option<&str>) -> Result<Program> {
     with_browser(host(&arguments)?)
 }
 
-/// Our host of a bridge.
+/// Returns our host of a bridge.
 fn host(arguments: &[&str]) -> Result<Program> {
     let this = std::env::current_exe().context("this program does not know its own path")?;
     let command = [this.as_os_str(), "lab".as_ref(), "drive-stdio".as_ref()];
@@ -225,7 +225,7 @@ fn host(arguments: &[&str]) -> Result<Program> {
     Ok(Program::new(words).before_a_bridge())
 }
 
-/// A word that `--server` takes for one, whatever is in it.
+/// Returns a word quoted so that `--server` takes it for one.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
@@ -264,10 +264,11 @@ fn names_of(rivals: impl Iterator<Item = &'static Rival>) -> Vec<&'static str> {
     rivals.map(|rival| rival.name).collect()
 }
 
-/// An interpreter with many libraries on a busy machine.
+/// How long a client may take to start: enough for an interpreter with many libraries on a busy machine.
 const LONGEST_START: Duration = Duration::from_secs(60);
 
-/// For every client alike: twice alone is enough to tell who is late from what made it late.
+/// How often a scenario is played again, alone, for every client: twice is enough to tell a slow client from
+/// a busy machine.
 const REPLAYS: u16 = 2;
 
 const AFTER: &str = "Clients are installed by the package managers of their languages: `python3` with \

@@ -1,8 +1,8 @@
 //! `ridethrough lab drive`: our own client as an adapter of the lab.
 //!
-//! It speaks the adapter protocol (`ridethrough_lab::adapter`) with the library's default
-//! settings: it finds out by itself which era the server belongs to. The playing itself (`player`)
-//! knows neither files nor stdout, so that it runs over pipes and paused time too.
+//! It speaks the adapter protocol (`ridethrough_lab::adapter`) with the library's default settings: it finds
+//! out by itself which era the server belongs to. The player (`player`) knows neither files nor stdout, so
+//! that it also runs over pipes and in paused time.
 
 mod ask;
 mod ear;
@@ -28,7 +28,7 @@ use tokio::runtime;
 
 use crate::misuse::Misuse;
 
-/// What `lab drive` is asked for.
+/// The arguments of `ridethrough lab drive`.
 #[derive(clap::Args)]
 #[command(after_long_help = PROTOCOL)]
 pub(crate) struct DriveArgs {
@@ -46,32 +46,32 @@ pub(super) fn play(args: &DriveArgs) -> Result<ExitCode> {
         .build()
         .context("no threads could be started to run the client on")?;
     let played = runtime.block_on(play_at(&args.url, script));
-    // Whatever is still under way, a look-up of a name for example, is of no interest any more.
+    // Whatever is still under way, such as a name lookup, is of no interest any more.
     runtime.shutdown_background();
     played
 }
 
 async fn play_at(url: &str, script: Vec<Step>) -> Result<ExitCode> {
-    // Made and let go: a URL that no client takes is wrong usage, and no step's failure.
+    // The client is built and dropped: a URL that no client takes is wrong usage, and not a step's failure.
     Client::builder(url).build().map_err(|error| Misuse {
         what: format!("no client can be made: {error}"),
         tried: "its settings were checked; nothing was sent".to_owned(),
         hint: "change what is named above; a URL looks like `http://127.0.0.1:8080/mcp`".to_owned(),
     })?;
     match play_script(|| Client::builder(url), login(), script, write).await {
-        // A reader that has seen enough is no failure.
+        // A reader that closed stdout early is no failure.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         told => told.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),
     }
 }
 
-/// Logs in by the program in `BROWSER`, and keeps logins as long as this process lives: the lab must not touch
+/// Returns a login by the program in `BROWSER`, stored as long as this process lives: the lab must not touch
 /// the logins of the person who starts it.
 fn login() -> OAuth {
     OAuth::new("ridethrough lab").person(Browser::new()).store(MemoryStore::default())
 }
 
-/// Writes a line to stdout, where somebody waits for it.
+/// Writes a line to stdout at once: the lab waits for it.
 pub(super) fn write(line: Line) -> io::Result<()> {
     let mut text = serde_json::to_vec(&line)?;
     text.push(b'\n');

@@ -1,4 +1,4 @@
-//! `ridethrough lab list`: which scenarios there are.
+//! `ridethrough lab list`: lists the scenarios.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::choice::ScenarioSource;
 use crate::out;
 
-/// What `lab list` is asked for.
+/// The arguments of `ridethrough lab list`.
 #[derive(clap::Args)]
 pub(crate) struct ListArgs {
     #[command(flatten)]

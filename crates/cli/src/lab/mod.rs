@@ -1,7 +1,7 @@
 //! `ridethrough lab`: the commands around the fault lab.
 //!
-//! Each command is a file of its own beside this one, with its arguments and a `play` that ends in
-//! an exit code. Here is only which of them was meant.
+//! Each command is a file of its own beside this one, with its arguments and a `play` that returns an exit
+//! code. This file only dispatches.
 
 mod browser;
 mod choice;
@@ -48,7 +48,7 @@ pub(crate) enum LabCommand {
     Wrong(wrong::WrongArgs),
 }
 
-/// Carries a command out.
+/// Runs a command of the lab.
 pub(crate) fn play(command: LabCommand) -> Result<ExitCode> {
     match command {
         LabCommand::Browser(args) => browser::play(&args),

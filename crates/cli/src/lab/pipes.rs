@@ -29,8 +29,8 @@ pub(super) fn client_on(stage: &Arc<Stage>) -> ClientBuilder {
     Client::builder(stage.url()).dial(Doors(stage.clone())).seed(7)
 }
 
-/// Logs in at the servers of a scenario: the browser takes the pipes, the person pastes where it was sent, and
-/// the clock is that of the servers.
+/// Returns a login at the servers of a scenario: the browser uses the pipes, the person pastes the URL that
+/// the browser was sent to, and the clock is that of the servers.
 pub(super) fn login_on(stage: &Arc<Stage>) -> OAuth {
     let began = Instant::now();
     let now = move || Timestamp::from_unix_millis(SOME_DAY_MS) + began.elapsed();
@@ -42,7 +42,7 @@ pub(super) fn login_on(stage: &Arc<Stage>) -> OAuth {
 /// A person whose browser goes through pipes.
 struct PipePerson {
     stage: Arc<Stage>,
-    /// Where the browser was sent.
+    /// The URLs that the browser was sent to.
     sent: UnboundedSender<String>,
     received: Mutex<UnboundedReceiver<String>>,
 }
@@ -59,7 +59,7 @@ impl Person for PipePerson {
                 })
             };
             if let Ok(Some(location)) = browser::sent_to(&url, dial).await {
-                // A login that is over wants no callback.
+                // A login that is over needs no callback.
                 let _ = sent.send(location);
             }
         });
@@ -76,7 +76,7 @@ impl Person for PipePerson {
     }
 }
 
-/// Long after 1970, so that times before it can be told.
+/// The start of the clock: long after 1970, so that earlier times exist.
 const SOME_DAY_MS: u64 = 1_800_000_000_000;
 
 /// Dials the server's own pipes.
@@ -88,7 +88,7 @@ impl Dial for Pipes {
     }
 }
 
-/// Dials the pipes of whichever server is meant.
+/// Dials the pipes of the server that the address names.
 struct Doors(Arc<Stage>);
 
 impl Dial for Doors {

@@ -1,4 +1,4 @@
-//! Tells how a run goes: a line for each scenario, and on a terminal a line that counts.
+//! Reports how a run goes: a line for each scenario, and on a terminal a line that counts.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -7,12 +7,12 @@ use ridethrough_lab::score::{Finding, Score, Scorecard, Verdict};
 
 use crate::out::{Colour, is_colourful, painted};
 
-/// A run under way.
+/// The progress of a run.
 pub(super) struct Progress {
     total: usize,
     done: usize,
     is_colourful: bool,
-    /// Whether somebody watches the line that counts.
+    /// Whether there is a terminal for the line that counts.
     is_watched: bool,
 }
 
@@ -27,7 +27,7 @@ impl Progress {
         self.count();
     }
 
-    /// A scenario is over.
+    /// Reports a scenario that is over.
     pub(super) fn tell(&mut self, score: &Score) {
         self.done += 1;
         self.clear();
@@ -35,14 +35,14 @@ impl Progress {
         self.count();
     }
 
-    /// A scenario that was late is over once more.
+    /// Reports a scenario that was late and was played again.
     pub(super) fn tell_again(&self, score: &Score) {
         self.clear();
         self.say(&format!("again, alone: {}", line(score, self.is_colourful)));
         self.count();
     }
 
-    /// All are over.
+    /// Reports that all scenarios are over.
     pub(super) fn end(&self, card: &Scorecard) {
         self.clear();
         let counts = [Verdict::Pass, Verdict::Soft, Verdict::Fail]
@@ -53,7 +53,7 @@ impl Progress {
 
     fn say(&self, text: &str) {
         let mut out = io::stdout().lock();
-        // A reader that went away has seen enough; the exit code still says how it ended.
+        // A reader that closed stdout early is no failure; the exit code still says how the run ended.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 
@@ -70,7 +70,7 @@ impl Progress {
     }
 }
 
-/// What came out of one scenario: one line, and what did not hold below it.
+/// Returns the outcome of one scenario: one line, and below it what did not hold.
 fn line(score: &Score, is_colourful: bool) -> String {
     let colour = match score.verdict {
         Verdict::Fail => Colour::Red,
@@ -95,7 +95,7 @@ fn told(fault: &Finding) -> String {
     format!("      {word}: {}\n      seen: {evidence}\n", fault.that)
 }
 
-/// What a client said, without the codes by which a terminal is told to lie.
+/// Returns a client's text without control codes that deceive a reader of the terminal.
 fn harmless(text: &str) -> String {
     text.chars().map(|it| if it.is_control() && it != '\n' { '\u{fffd}' } else { it }).collect()
 }

@@ -1,4 +1,4 @@
-//! `ridethrough lab run`: puts a client through scenarios, and says how it took them.
+//! `ridethrough lab run`: plays scenarios with a client, and reports how it did.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::misuse::Misuse;
 use crate::talk::safe;
 use crate::{until, writable};
 
-/// What `lab run` is asked for.
+/// The arguments of `ridethrough lab run`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct RunArgs {
@@ -67,7 +67,7 @@ pub(super) fn play(args: &RunArgs) -> Result<ExitCode> {
         eprintln!("{left} scenarios are about logins, which no bridge begins: they are left out");
     }
     let contender = RunClient::new(args)?;
-    // Before the minutes that a run may take, not after.
+    // Checked before the minutes that a run may take.
     for path in args.files() {
         writable::see(path, PLAYED)?;
     }
@@ -101,7 +101,7 @@ impl RunArgs {
     }
 }
 
-/// Who is put through the scenarios.
+/// The client that plays the scenarios.
 struct RunClient {
     name: String,
     command: String,
@@ -138,7 +138,7 @@ fn absent(command: &str) -> Misuse {
     }
 }
 
-/// Our own client, by the same protocol as all others.
+/// Returns our own client, driven by the adapter protocol like all others.
 pub(super) fn ourselves() -> Result<Program> {
     let this = std::env::current_exe().context("this program does not know its own path")?;
     with_browser(Program::new([this.as_os_str(), "lab".as_ref(), "drive".as_ref()]))
@@ -149,7 +149,7 @@ pub(super) fn with_browser(program: Program) -> Result<Program> {
     let this = std::env::current_exe().context("this program does not know its own path")?;
     let browser = [this.as_os_str(), "lab".as_ref(), "browser".as_ref()];
     match program.clone().with_browser(&browser) {
-        // Scenarios without a login need none.
+        // Scenarios without a login need no browser.
         Err(error) if error.kind() == ErrorKind::Unsupported => Ok(program),
         written => written.context("the browser could not be written"),
     }
@@ -161,7 +161,7 @@ async fn run(
     args: &RunArgs,
 ) -> std::io::Result<Scorecard> {
     let (began, at_once) = (Instant::now(), usize::from(args.jobs));
-    // A client that cannot even start is played all the same: each scenario says what is wrong.
+    // A client that cannot even start is played nevertheless: each scenario says what is wrong.
     let program = contender.program.clone().timed(at_once, LONGEST_START).await;
     let program = program.unwrap_or(contender.program);
     let mut progress = Progress::new(scenarios.len());
@@ -176,9 +176,10 @@ async fn run(
     Ok(card)
 }
 
-/// What is said of a file that cannot be written.
+/// What was tried, in the error about a file that cannot be written.
 pub(super) const PLAYED: &str = "it was opened before the run; nothing was played";
-/// Enough for an interpreter with its libraries; one that hangs should not cost a minute.
+/// How long a client may take to start: enough for an interpreter with its libraries, and less than a minute
+/// for a client that hangs.
 const LONGEST_START: Duration = Duration::from_secs(15);
 
 const AFTER: &str =

@@ -18,7 +18,7 @@ use super::choice::ScenarioChoice;
 use crate::misuse::Misuse;
 use crate::{out, until};
 
-/// What `lab serve` is asked for.
+/// The arguments of `ridethrough lab serve`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct ServeArgs {
@@ -58,11 +58,11 @@ async fn serve(port: u16, scenarios: Vec<Scenario>) -> Result<()> {
     std::future::pending().await
 }
 
-/// All stages by the ids of their scenarios.
+/// All stages, by the ids of their scenarios.
 #[derive(Clone)]
 struct Stages(Arc<Mutex<BTreeMap<String, Set>>>);
 
-/// A scenario and its stage. They are in the order of the scenarios.
+/// A scenario and its stage. The order is that of the scenarios.
 struct Set {
     place: usize,
     scenario: Scenario,
@@ -83,7 +83,7 @@ impl Stages {
         Ok(Self(Arc::new(Mutex::new(sets))))
     }
 
-    /// Id, URL and title of each.
+    /// Returns id, URL and title of each scenario.
     async fn urls(&self) -> Vec<(String, String, String)> {
         let sets = self.0.lock().await;
         let mut sets: Vec<_> = sets.values().collect();
@@ -123,7 +123,7 @@ impl Stages {
         Some(sets.get(&id.to_ascii_uppercase())?.stage.journal())
     }
 
-    /// Begins a scenario anew, at the same URL.
+    /// Restarts a scenario at its URL.
     async fn reset(&self, id: &str) -> Option<Result<()>> {
         let mut sets = self.0.lock().await;
         let set = sets.get_mut(&id.to_ascii_uppercase())?;

@@ -9,7 +9,7 @@ use ridethrough_lab::scenario::{Check, Scenario};
 use super::choice::{self, ScenarioSource};
 use crate::out::{self, wrapped};
 
-/// What `lab show` is asked for.
+/// The arguments of `ridethrough lab show`.
 #[derive(clap::Args)]
 pub(crate) struct ShowArgs {
     /// The scenario, such as `A1`

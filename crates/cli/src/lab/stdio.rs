@@ -1,8 +1,8 @@
-//! `ridethrough lab drive-stdio`: puts a stdio server that stands in front of a remote one through the
-//! scenarios, by default our own bridge.
+//! `ridethrough lab drive-stdio`: plays scenarios with a stdio server that is in front of a remote one, by
+//! default our own bridge.
 //!
-//! It speaks the adapter protocol towards the lab and raw lines towards the server, and recovers from
-//! nothing itself.
+//! It speaks the adapter protocol towards the lab and raw lines towards the server, and recovers from nothing
+//! itself.
 
 mod host;
 mod player;
@@ -23,7 +23,7 @@ use crate::misuse::Misuse;
 
 use host::Pipes;
 
-/// What `lab drive-stdio` is asked for.
+/// The arguments of `ridethrough lab drive-stdio`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct DriveStdioArgs {
@@ -53,7 +53,7 @@ pub(super) fn play(args: &DriveStdioArgs) -> Result<ExitCode> {
     let played = runtime.block_on(player::play(begin, script, write));
     runtime.shutdown_background();
     match played {
-        // A reader that has seen enough is no failure.
+        // A reader that closed stdout early is no failure.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         told => told.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),
     }
@@ -97,7 +97,7 @@ fn start(words: &[String], variable: Option<&str>, token: Option<String>) -> io:
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::ErrorKind::BrokenPipe.into());
     };
-    // Somebody must wait for it, or it stays in the table of processes.
+    // A child that is not waited for stays in the process table.
     tokio::spawn(async move { child.wait().await });
     Ok(Pipes { reader: Box::new(stdout), writer: Box::new(stdin) })
 }

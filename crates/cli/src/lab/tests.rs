@@ -1,5 +1,5 @@
-//! Our own client in every scenario, over pipes and under paused time: hours of waiting in moments,
-//! the same each time.
+//! Our own client in every scenario, over pipes and in paused time: hours of waiting pass in moments, and
+//! every run is equal.
 
 use std::sync::Arc;
 

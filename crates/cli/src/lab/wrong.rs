@@ -1,6 +1,6 @@
 //! `ridethrough lab wrong`: a client that is wrong on purpose, as an adapter of the lab.
 //!
-//! With it anybody can see a scenario fail, and what the lab says then.
+//! It shows how a scenario fails, and what the lab reports then.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::drive::read_script;
 use crate::misuse::Misuse;
 use crate::out;
 
-/// What `lab wrong` is asked for.
+/// The arguments of `ridethrough lab wrong`.
 #[derive(clap::Args)]
 pub(crate) struct WrongArgs {
     /// The mistake; `plain` makes none on purpose.
@@ -61,7 +61,7 @@ pub(super) fn play(args: WrongArgs) -> Result<ExitCode> {
         written
     });
     match written {
-        // A reader that has seen enough is no failure.
+        // A reader that closed stdout early is no failure.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         written => written.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),
     }
@@ -82,7 +82,7 @@ pub(super) fn dial(authority: String) -> BoxFuture<'static, Dialed> {
     })
 }
 
-/// Writes lines to stdout as they are said, until all are.
+/// Writes lines to stdout as they come, until there are no more.
 async fn write(mut heard: UnboundedReceiver<String>) -> io::Result<()> {
     while let Some(line) = heard.recv().await {
         let mut out = io::stdout().lock();

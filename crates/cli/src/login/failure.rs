@@ -1,4 +1,4 @@
-//! Why nobody was logged in, in words, with the flag or the command that helps.
+//! Explains a failed login, with the flag or the command that helps.
 
 use std::error::Error;
 
@@ -14,14 +14,14 @@ use crate::next_step::{Spoken, quoted};
 use crate::talk::safe;
 use crate::trouble::Trouble;
 
-/// What is told about a login that brought nothing.
+/// Returns what a person is told about a failed login.
 pub(crate) fn told(error: &LoginFailure, server: &Spoken) -> Trouble {
     let (exit, hint) = hint(error, server);
     let (what, tried) = match error {
         LoginFailure::Discovery(error) => (error.failure.to_string(), asked(error)),
         error => (with_causes(error), "to log in".to_owned()),
     };
-    // Words of servers are in both.
+    // Both contain words of servers.
     let what = safe::line(what.trim_end_matches([':', ' ']));
     let tried = format!("{}; what was stored before is as it was", safe::line(&tried));
     Trouble { exit, what, tried, hint }
@@ -37,7 +37,7 @@ fn with_causes(error: &LoginFailure) -> String {
     what
 }
 
-/// What discovery asked, and what was said to it.
+/// Returns the requests of discovery, and the answer to each.
 fn asked(error: &DiscoveryError) -> String {
     match error.tried.as_slice() {
         [] => "to find the authorization server".to_owned(),
@@ -113,7 +113,7 @@ fn discovery(error: &DiscoveryError, server: &Spoken) -> (Exit, String) {
     (Exit::Unauthorized, words)
 }
 
-/// The flags that allow what discovery refuses, if there are any.
+/// Returns the flags that allow what discovery refuses, if there are any.
 pub(crate) fn allowing(error: &DiscoveryError) -> Option<String> {
     match &error.failure {
         DiscoveryFailure::IssuerMismatch { found, .. } => {

@@ -1,4 +1,4 @@
-//! Whoever sits at this command: sees where to log in, and may paste where the browser ended.
+//! The person at this command: sees where to log in, and may paste the URL that the browser ended at.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::time::{Instant, interval};
 use crate::talk::safe;
 use crate::talk::terminal::Terminal;
 
-/// Whoever sits at this command.
+/// The person at this command.
 pub(crate) struct LoginPerson {
     opens: Opens,
     stdin: Stdin,
@@ -22,7 +22,7 @@ pub(crate) struct LoginPerson {
     clock: std::sync::Mutex<Option<AbortHandle>>,
 }
 
-/// What is opened for them.
+/// What is opened for the person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opens {
     Browser,
@@ -31,7 +31,7 @@ pub(crate) enum Opens {
 
 impl LoginPerson {
     pub(crate) fn new(opens: Opens, terminal: Arc<Terminal>, within: Option<Duration>) -> Self {
-        // Without a browser here, what is pasted may come through a pipe.
+        // Without a browser here, the pasted URL may come through a pipe.
         let reads_stdin = opens == Opens::Nothing || io::stdin().is_terminal();
         let stdin = if reads_stdin { Stdin::new().reading_stdin() } else { Stdin::new() };
         let within = within.unwrap_or(WITHIN);
@@ -57,7 +57,7 @@ impl LoginPerson {
         format!("{prompt}\n{what}{paste}\nwaiting for up to {seconds} s; Ctrl-C ends it")
     }
 
-    /// Counts the seconds on a terminal, unless somebody may type there.
+    /// Counts the seconds on a terminal, unless the person may type there.
     fn start_clock(&self) {
         if !self.terminal.is_terminal() || (self.reads_stdin && io::stdin().is_terminal()) {
             return;
@@ -85,7 +85,7 @@ impl Person for LoginPerson {
     fn show<'a>(&'a self, prompt: &'a LoginPrompt) -> BoxFuture<'a, ()> {
         self.terminal.clear();
         self.terminal.say(&self.told(prompt));
-        // A device has a browser of its own.
+        // The other device has a browser of its own.
         if self.opens == Opens::Browser && prompt.user_code.is_none() {
             Browser::open(prompt);
         }
@@ -104,6 +104,6 @@ impl Drop for LoginPerson {
     }
 }
 
-/// What the library gives a person.
+/// How long the library waits for a person.
 const WITHIN: Duration = Duration::from_secs(300);
 const TICK: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! What a login has brought, for people and for machines. Tokens are not in it.
+//! The result of a login, for people and for machines. It contains no tokens.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,25 +11,25 @@ use crate::options::Settings;
 use crate::talk::safe;
 use crate::target::Target;
 
-/// What a login has brought.
+/// The result of a login.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LoginTold {
     /// The server as it can be typed.
     server: String,
     url: String,
-    /// Whether somebody is logged in.
+    /// Whether the person is logged in.
     is_logged_in: bool,
     /// Whether the server asks for a login at all.
     is_login_asked_for: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     grant: Option<GrantTold>,
-    /// What the server said to the new token.
+    /// What the server answered to the new token.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<Proof>,
 }
 
-/// What is kept of a login, without its secrets.
+/// The stored login, without its secrets.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GrantTold {
@@ -44,13 +44,13 @@ pub(crate) struct GrantTold {
     pub(crate) is_refreshable: bool,
 }
 
-/// That the server takes the token.
+/// The proof that the server accepts the token.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Proof {
     pub(crate) server: Option<String>,
     pub(crate) revision: &'static str,
-    /// How many tools it lists; nothing, if it has no list.
+    /// How many tools the server lists; `None`, if it has no list.
     pub(crate) tools: Option<usize>,
 }
 
@@ -84,7 +84,7 @@ impl LoginTold {
         serde_json::to_string(self).expect("numbers and strings are JSON")
     }
 
-    /// What is said as soon as somebody is logged in.
+    /// Returns the lines for a person as soon as they are logged in.
     pub(crate) fn lines(&self) -> Vec<String> {
         let Some(grant) = &self.grant else { return Vec::new() };
         let who =
@@ -102,7 +102,7 @@ impl LoginTold {
         lines.iter().map(|line| safe::our_line(line)).collect()
     }
 
-    /// What is said at the end.
+    /// Returns the lines at the end of the command.
     pub(crate) fn last_lines(&self) -> Vec<String> {
         if !self.is_login_asked_for {
             return vec![safe::our_line(&format!(
@@ -132,7 +132,7 @@ impl GrantTold {
         }
     }
 
-    /// Scopes and time.
+    /// Returns the scopes and the time until the token ends, in words.
     pub(crate) fn words(&self) -> String {
         let scopes = match self.scopes.as_slice() {
             [] => "no scopes named".to_owned(),
@@ -157,7 +157,7 @@ impl GrantTold {
     }
 }
 
-/// How a client came to be known, in a word.
+/// Returns how a client became known to the issuer, in a word.
 pub(crate) const fn client_word(kind: ClientKind) -> &'static str {
     match kind {
         ClientKind::Dynamic => "registered-itself",
@@ -166,7 +166,7 @@ pub(crate) const fn client_word(kind: ClientKind) -> &'static str {
     }
 }
 
-/// A time in its largest unit.
+/// Returns a time in its largest unit.
 fn in_words(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {

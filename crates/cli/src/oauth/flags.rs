@@ -1,5 +1,5 @@
-//! The flags of a login. Where mcp-remote has a flag for it, that name is taken, too: a line of mcp-remote in
-//! a config file is read by these.
+//! The flags of a login. Where mcp-remote has such a flag, its name is accepted too, so that a line of
+//! mcp-remote in a config file can be read by these.
 
 use std::fs;
 use std::time::Duration;
@@ -12,8 +12,7 @@ use super::{LoginFlow, OAuthSettings};
 use crate::next_step;
 use crate::options::header;
 
-/// What may be said about a login on the command line. Client information may hold a secret: it does not
-/// print itself.
+/// The flags of a login. Client information may hold a secret, so there is no `Debug`.
 #[derive(clap::Args, Clone, Default)]
 pub(crate) struct OAuthFlags {
     /// The client that you registered at the authorization server, by its id
@@ -82,7 +81,7 @@ pub(crate) struct OAuthFlags {
     device_code: bool,
 }
 
-/// Where values of flags come from, besides the flags.
+/// Where the values of flags come from, besides the flags.
 #[derive(Clone, Copy)]
 pub(crate) struct FlagSources<'a> {
     /// The environment.
@@ -92,7 +91,7 @@ pub(crate) struct FlagSources<'a> {
 }
 
 impl OAuthFlags {
-    /// Reads the flags among these words, which are all of them flags of a login with their values.
+    /// Reads the flags among these words, which must all be flags of a login with their values.
     pub(crate) fn read(words: impl IntoIterator<Item = String>) -> Result<Self, String> {
         #[derive(Parser)]
         #[command(no_binary_name = true, disable_help_flag = true)]
@@ -100,12 +99,12 @@ impl OAuthFlags {
             #[command(flatten)]
             flags: OAuthFlags,
         }
-        // What the parser says repeats values, which may be secrets.
+        // The parser's messages repeat values, which may be secrets.
         let read = Line::try_parse_from(words);
         read.map(|line| line.flags).map_err(|_| "a flag of its login cannot be used".to_owned())
     }
 
-    /// What they say, with variables and files read. What is wrong is told without any value.
+    /// Returns the settings of these flags, with variables and files read. Errors never contain a value.
     pub(crate) fn settings(&self, sources: FlagSources<'_>) -> Result<OAuthSettings, String> {
         let mut settings = OAuthSettings {
             flow: self.flow(),
@@ -137,7 +136,7 @@ impl OAuthFlags {
         Ok(settings)
     }
 
-    /// What a person should know who typed a secret.
+    /// Returns a warning for a person who typed a secret.
     pub(crate) fn warning(&self) -> Option<String> {
         let word = self.static_oauth_client_info.as_deref()?;
         let is_open =
@@ -149,7 +148,7 @@ impl OAuthFlags {
         })
     }
 
-    /// The flags as they can be typed again, without what may be a secret.
+    /// Returns the flags as they can be typed again, without values that may be secrets.
     pub(crate) fn typed(&self) -> String {
         let mut words = Vec::new();
         let port = self.callback_port.map(|it| it.to_string());
@@ -184,7 +183,7 @@ impl OAuthFlags {
             ("--static-oauth-client-info", &self.static_oauth_client_info),
             ("--static-oauth-client-metadata", &self.static_oauth_client_metadata),
         ] {
-            // Of a file only the name is shown; what is typed itself may be a secret.
+            // Only the name of a file is shown; a value that was typed may be a secret.
             let shown = |it: &String| {
                 if it.starts_with('@') { next_step::quoted(it) } else { "...".into() }
             };
@@ -203,7 +202,7 @@ impl OAuthFlags {
 
     fn secret(&self, sources: FlagSources<'_>) -> Result<Option<Secret>, String> {
         let Some(name) = &self.client_secret_env else { return Ok(None) };
-        // Somebody may have given the secret itself: it is not repeated.
+        // The person may have given the secret itself, so it is not repeated.
         let value = (sources.variable)(name).filter(|it| !it.trim().is_empty());
         let value = value.ok_or("the variable that `--client-secret-env` names is not set")?;
         Ok(Some(Secret::new(value.trim())))
@@ -211,7 +210,7 @@ impl OAuthFlags {
 
     fn resource_parameter(&self) -> Option<ResourceParameter> {
         match self.resource.as_deref() {
-            // mcp-remote: an empty one is none.
+            // As in mcp-remote, an empty value means none.
             Some("") => Some(ResourceParameter::NotSent),
             Some(resource) => Some(ResourceParameter::Given(resource.to_owned())),
             None => self.disable_resource_parameter.then_some(ResourceParameter::NotSent),
@@ -231,7 +230,7 @@ impl OAuthFlags {
         }
     }
 
-    /// What mcp-remote's flags of JSON say where others say nothing.
+    /// Takes settings from mcp-remote's JSON flags where other flags set nothing.
     fn take_static(
         &self,
         settings: &mut OAuthSettings,
@@ -242,7 +241,7 @@ impl OAuthFlags {
         };
         if let Some(word) = &self.static_oauth_client_info {
             let client = object("--static-oauth-client-info", word, sources)?;
-            // It was registered for where mcp-remote lets the browser come back to.
+            // The client was registered with the redirect of mcp-remote.
             settings.redirect_host.get_or_insert_with(|| "localhost".to_owned());
             settings.redirect_path.get_or_insert_with(|| "/oauth/callback".to_owned());
             if settings.client_id.is_none() {
@@ -261,7 +260,7 @@ impl OAuthFlags {
     }
 }
 
-/// Scopes, of which one word may hold several.
+/// Returns the scopes; one word may hold several.
 fn split(words: &[String]) -> Vec<String> {
     words
         .iter()
@@ -271,7 +270,7 @@ fn split(words: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// A JSON object, from the word itself or from the file that it names.
+/// Returns a JSON object, from the word itself or from the file that it names.
 fn object(flag: &str, word: &str, sources: FlagSources<'_>) -> Result<Map<String, Value>, String> {
     let text = match word.strip_prefix('@') {
         None => word.to_owned(),
@@ -285,7 +284,7 @@ fn object(flag: &str, word: &str, sources: FlagSources<'_>) -> Result<Map<String
     read.map_err(|_| format!("`{flag}` must be a JSON object, or a file with one behind `@`"))
 }
 
-/// What stands above these flags in the help.
+/// The heading of these flags in the help.
 const HEADING: &str = "Login";
 /// Parameters that a login sets itself.
 const RESERVED: [&str; 7] = [

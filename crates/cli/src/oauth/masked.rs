@@ -1,7 +1,7 @@
 //! An account whose tokens are kept out of everything that is printed.
 //!
-//! Tokens come and go while a command runs. Each is named to the masker before it is sent, so that a server
-//! which repeats it in an answer does not bring it to a terminal.
+//! Tokens change while a command runs. Each is named to the masker before it is sent, so that a server which
+//! repeats it in an answer does not show it on a terminal.
 
 use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
 use ridethrough::transport::BoxFuture;
@@ -9,7 +9,7 @@ use ridethrough_oauth::Account;
 
 use crate::secrets;
 
-/// An account whose tokens are masked in what people see.
+/// An account whose tokens are masked in everything that people see.
 #[derive(Clone, Debug)]
 pub(crate) struct MaskedAccount(pub(crate) Account);
 

@@ -1,26 +1,26 @@
-//! Credentials that have no token, and remember what a server says to that.
+//! Credentials without a token, which keep the server's answer to that.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ridethrough::credentials::{Challenge, Credentials, NoCredentials, Refused, Token};
 use ridethrough::transport::BoxFuture;
 
-/// No token, and what the server said to that.
+/// Credentials without a token, and what the server demanded.
 #[derive(Clone, Default)]
 pub(crate) struct NoToken(Arc<Mutex<LoginDemand>>);
 
-/// What a server says to a request without a token.
+/// What a server demands after a request without a token.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum LoginDemand {
-    /// It wants one; this is what it said about that, if anything.
+    /// A login; with the challenge, if there was one.
     Login(Option<Challenge>),
-    /// It answers.
+    /// Nothing: it answers.
     #[default]
     Nothing,
 }
 
 impl NoToken {
-    /// What the server said.
+    /// Returns what the server demanded.
     pub(crate) fn demand(&self) -> LoginDemand {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,10 +1,10 @@
-//! What may be set about a login, from flags and from a server's entry, and the [`OAuth`] made of it.
+//! The settings of a login, from flags and from a server's entry, and the [`OAuth`] made of them.
 
 use std::time::Duration;
 
 use ridethrough_oauth::{ClientKey, OAuth, RedirectTo, ResourceParameter, Secret};
 
-/// What is set about the login at one server. Secrets in it print as nothing.
+/// The settings of the login at one server. Secrets are left out of its `Debug` output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OAuthSettings {
     /// The person's name for one of several accounts at the server.
@@ -12,7 +12,7 @@ pub(crate) struct OAuthSettings {
     pub(crate) flow: Option<LoginFlow>,
     pub(crate) client_id: Option<String>,
     pub(crate) client_secret: Option<Secret>,
-    /// What people read when they consent.
+    /// The name of the client that people read when they consent.
     pub(crate) client_name: Option<String>,
     pub(crate) client_metadata_url: Option<String>,
     pub(crate) scopes: Option<Vec<String>>,
@@ -28,17 +28,18 @@ pub(crate) struct OAuthSettings {
     pub(crate) login_within: Option<Duration>,
 }
 
-/// How tokens are come by, if not by a browser on this machine.
+/// How tokens are obtained, if not by a browser on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoginFlow {
-    /// The client is known by its secret; there is no person.
+    /// The client authenticates with its secret; there is no person.
     ClientCredentials,
     /// A person logs in on another device.
     Device,
 }
 
 impl OAuthSettings {
-    /// This, and what `below` says where this says nothing. Of two parameters of one name this one's counts.
+    /// Returns these settings, completed by those of `below`. Of two parameters of one name this one's
+    /// counts.
     #[must_use]
     pub(crate) fn over(mut self, below: &Self) -> Self {
         let below = below.clone();
@@ -69,7 +70,7 @@ impl OAuthSettings {
         }
     }
 
-    /// The login that these settings describe, without a person: whoever has one adds it.
+    /// Returns the login that these settings describe, without a person: the caller adds one.
     pub(crate) fn oauth(&self) -> OAuth {
         let mut oauth = self.begun();
         if let Some(url) = &self.client_metadata_url {
@@ -102,7 +103,7 @@ impl OAuthSettings {
         oauth.redirect(self.redirect()).profile(self.profile.clone().unwrap_or_default())
     }
 
-    /// Where the browser is sent back to.
+    /// Returns where the browser is sent back to.
     pub(crate) fn redirect(&self) -> RedirectTo {
         let usual = RedirectTo::default();
         RedirectTo {
@@ -131,7 +132,7 @@ impl OAuthSettings {
     }
 }
 
-/// What people read when they consent, and what servers list.
+/// The name of the client that people read when they consent, and that servers list.
 const CLIENT_NAME: &str = "ridethrough";
 
 #[cfg(test)]
@@ -168,7 +169,7 @@ mod tests {
         );
     }
 
-    /// The secret of one client must not be shown as another's.
+    /// The secret of one client must not be sent as another's.
     #[test]
     fn a_secret_stays_with_its_client() {
         let near = OAuthSettings { client_id: Some("mine".into()), ..OAuthSettings::default() };

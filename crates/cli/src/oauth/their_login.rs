@@ -1,4 +1,4 @@
-//! The login that a person made with `mcp-remote`: it is used, so that nobody logs in again.
+//! The login that a person made with `mcp-remote`: it is used, so that no new login is needed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,13 +8,14 @@ use ridethrough_oauth_core::mcp_remote::RemoteArguments;
 
 use super::OAuthSettings;
 
-/// What `mcp-remote` is asked for at a server: the names of its files depend on it. Headers are in it, so that it
-/// does not print itself.
+/// The arguments of `mcp-remote` at a server, on which the names of its files depend. They contain headers,
+/// so there is no `Debug`.
 #[derive(Clone, Default)]
 pub(crate) struct TheirArguments(pub(crate) RemoteArguments);
 
 impl TheirArguments {
-    /// What it would be asked for with this URL, these settings and these headers, each as it was typed.
+    /// Returns the arguments of `mcp-remote` for this URL, these settings and these headers, each as it was
+    /// typed.
     pub(crate) fn of(url: &str, settings: &OAuthSettings, headers: &[String]) -> Self {
         let headers = headers.iter().filter_map(|line| line.split_once(':'));
         let pair = |(name, value): (&str, &str)| (name.trim().to_owned(), value.trim().to_owned());
@@ -32,7 +33,7 @@ impl TheirArguments {
         })
     }
 
-    /// Where its login is kept; `None` if there is no such place.
+    /// Returns the store of its login; `None` if there is no such folder.
     pub(crate) fn store(&self) -> Option<McpRemoteStore> {
         let store = McpRemoteStore::new(self.0.url.clone())?;
         Some(store.with_arguments(|arguments| *arguments = self.0.clone()))

@@ -1,4 +1,4 @@
-//! The account at a server, as a source of tokens where none is configured.
+//! The account at a server, as a source of tokens where no token is configured.
 
 use std::sync::PoisonError;
 
@@ -14,14 +14,14 @@ use crate::misuse::Misuse;
 use crate::oauth::{MaskedAccount, OAuthSettings, TheirArguments};
 
 impl Settings {
-    /// How the account at this server is logged in to: as the settings say, and as its entry says beyond
-    /// them.
+    /// Returns the login settings at this server: from the command's settings, completed by the server's
+    /// entry.
     pub(crate) fn oauth_at(&self, address: &RemoteServer) -> OAuthSettings {
         self.oauth.clone().over(&address.oauth)
     }
 
-    /// The login at this server, without a person. One that was made with `mcp-remote` is used, if there is none
-    /// of ours.
+    /// Returns the login at this server, without a person. A login that was made with `mcp-remote` is used,
+    /// if there is none of ours.
     pub(crate) fn login_at(&self, address: &RemoteServer) -> OAuth {
         let settings = self.oauth_at(address);
         let theirs = address.theirs.as_deref().cloned().unwrap_or_else(|| {
@@ -45,7 +45,7 @@ impl Settings {
         })
     }
 
-    /// The account of this login at the server of a client; `None` where there can be none.
+    /// Returns the account of this login at the server of a client; `None` where there can be none.
     pub(crate) fn account(
         &self,
         oauth: OAuth,
@@ -53,7 +53,7 @@ impl Settings {
     ) -> Result<Option<Account>, Misuse> {
         let account = match oauth.account(builder) {
             Ok(account) => account,
-            // Nobody can have logged in there, and it may want no login.
+            // No login can be stored for such a server, and it may want none.
             Err(SettingsError::ServerUrl(_) | SettingsError::Store(StoreError::NoFolder)) => {
                 return Ok(None);
             }
@@ -64,13 +64,13 @@ impl Settings {
         Ok(Some(account))
     }
 
-    /// The account that the last client was made with; `None` if it has a token of its own.
+    /// Returns the account that the last client was made with; `None` if it has a token of its own.
     pub(crate) fn account_in_use(&self) -> Option<Account> {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner).last().cloned()
     }
 
-    /// Waits until no token is being renewed. Whoever ends the runtime waits for this first: a refresh token
-    /// that was sent is worth nothing any more, and its successor must be stored.
+    /// Waits until no token is being renewed. Code that ends the runtime waits for this first: a refresh
+    /// token that was sent is worth nothing any more, and its successor must be stored.
     pub(crate) async fn renewals_ended(&self) {
         let accounts = self.accounts.lock();
         let accounts = accounts.unwrap_or_else(PoisonError::into_inner).clone();

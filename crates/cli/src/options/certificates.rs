@@ -1,8 +1,8 @@
-//! Which certificates of servers are accepted: `--cacert` adds to those of the system, and `--insecure` looks
-//! at none.
+//! The server certificates that are accepted: `--cacert` adds to those of the system, and `--insecure` turns
+//! the check off.
 //!
-//! A server whose certificate nobody looks at may be anybody, so `--insecure` alone is for this machine; for
-//! any other the host must be named. It is a flag and nothing else: no file and no variable turns the check off.
+//! An unchecked server may be an impostor, so `--insecure` alone is for this machine; for any other machine
+//! the host must be named. It is a flag and nothing else: no file and no variable turns the check off.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,10 +16,10 @@ use crate::misuse::Misuse;
 use crate::talk::safe;
 use crate::target::{self, Target};
 
-/// What was said about certificates.
+/// The settings about certificates.
 #[derive(Default)]
 pub(super) struct Certificates {
-    /// What `cacert` names, in PEM.
+    /// The certificates that `cacert` names, in PEM.
     extra: Option<Vec<u8>>,
     /// The host of `--insecure=HOST`; empty if none was named.
     unchecked: Option<String>,
@@ -41,7 +41,7 @@ impl Certificates {
         Self { unchecked: host.map(str::to_owned), ..self }
     }
 
-    /// Tells a client of this server what to accept.
+    /// Configures a client of this server.
     pub(super) fn apply(
         &self,
         mut builder: ClientBuilder,
@@ -56,7 +56,7 @@ impl Certificates {
         }
     }
 
-    /// What a person should know before anything is sent to a server that is not checked.
+    /// Returns a warning before anything is sent to a server that is not checked.
     pub(super) fn warning(&self, target: &Target) -> Option<String> {
         let endpoint = self.left_unchecked(target.address()?).ok().flatten()?;
         let who = if target::is_this_machine(&endpoint) {
@@ -71,10 +71,11 @@ impl Certificates {
         ))
     }
 
-    /// The server, if its certificate is not to be looked at; refuses what the flag does not go so far for.
+    /// Returns the server, if its certificate is not to be checked. Refuses a server that the flag does not
+    /// cover.
     fn left_unchecked(&self, address: &RemoteServer) -> Result<Option<Endpoint>, Misuse> {
         let Some(named) = &self.unchecked else { return Ok(None) };
-        // What is no URL is refused by whoever makes the client, in better words.
+        // A text that is not a URL is refused by the client's builder, with a better message.
         let Ok(endpoint) = Endpoint::parse(address.url.expose_secret()) else { return Ok(None) };
         if !endpoint.is_tls() {
             return Ok(None);
@@ -88,7 +89,7 @@ impl Certificates {
     }
 }
 
-/// A host as it is compared.
+/// Returns a host in the form in which hosts are compared.
 fn plain(host: &str) -> String {
     let host = host.trim_start_matches('[').trim_end_matches([']', '.']);
     host.to_ascii_lowercase()

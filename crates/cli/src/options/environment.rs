@@ -7,8 +7,8 @@ use clap::ValueEnum;
 use super::{EraChoice, Layer, Policy, seconds, size};
 use crate::misuse::Misuse;
 
-/// Reads the variables that are ours. One that is not known is told and otherwise ignored: it may be
-/// for another version.
+/// Reads our environment variables. An unknown one is reported and otherwise ignored: it may be for another
+/// version.
 pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<Layer, Misuse> {
     let mut layer = Layer::default();
     for (name, value) in variables {
@@ -71,9 +71,9 @@ fn wrong(name: &str, fault: &str) -> Misuse {
 
 pub(super) const ERAS: &str = "must be `auto`, `legacy` or `modern`";
 pub(super) const POLICIES: &str = "must be `interactive`, `never` or `unattended`";
-/// How variables end that hold secrets; none of our settings does.
+/// The endings of variables that hold secrets; none of our settings ends so.
 const SECRETS: [&str; 3] = ["KEY", "SECRET", "TOKEN"];
-/// Where logins are kept, which is read by whoever keeps them.
+/// The variable for the folder of logins, which the store of logins reads.
 const FOLDER: &str = "AUTH_DIR";
 const KNOWN: [&str; 10] = [
     "BEARER_ENV",

@@ -1,6 +1,6 @@
 //! Settings from `ridethrough.toml`: the keys are the names of the flags.
 //!
-//! Values are read by hand, so that what is wrong with one is told without the value itself.
+//! Values are read by hand, so that an error about a value does not repeat it.
 
 use std::env;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::import::meant_key;
 use crate::misuse::Misuse;
 use crate::platform::Platform;
 
-/// Where the user's own file may be.
+/// Returns where the user's own file may be.
 pub(crate) fn users() -> Option<PathBuf> {
     let folder = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     users_on(Platform::here(), folder)
@@ -33,7 +33,7 @@ fn users_on(platform: Platform, folder: impl Fn(&str) -> Option<PathBuf>) -> Opt
     user.map(|folder| folder.join("ridethrough").join(NAME))
 }
 
-/// Reads a file; one that is not there says nothing.
+/// Reads a file; a missing file has no settings.
 pub(super) fn read(path: &Path) -> Result<Layer, Misuse> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
@@ -41,7 +41,7 @@ pub(super) fn read(path: &Path) -> Result<Layer, Misuse> {
         Err(error) => return Err(wrong(path, &format!("it cannot be read: {error}"))),
     };
     let mut layer = parse(&text).map_err(|fault| wrong(path, &fault))?;
-    // A file of the user's counts everywhere: what it names lies beside it.
+    // The user's file counts in every folder, so paths in it are relative to the file.
     layer.cacert = layer.cacert.map(|it| path.parent().unwrap_or(path).join(it));
     Ok(layer)
 }
@@ -52,7 +52,7 @@ fn is_absent(error: &io::Error) -> bool {
 
 pub(super) fn parse(text: &str) -> Result<Layer, String> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
-        // What the parser shows of the file may be a secret; the place is enough.
+        // The parser's message quotes the file, which may show a secret; the position is enough.
         let start = error.span().map_or(0, |span| span.start);
         let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
         format!("line {line} is not TOML")
@@ -71,7 +71,7 @@ pub(super) fn parse(text: &str) -> Result<Layer, String> {
 }
 
 enum Fault {
-    /// A key of a server that was meant as another.
+    /// A misspelt key of a server.
     Misspelt {
         place: String,
         meant: &'static str,
@@ -106,7 +106,7 @@ fn take(layer: &mut Layer, key: &str, value: Value) -> Result<(), Fault> {
         ("profile", Value::String(name)) => layer.profile = Some(name),
         ("profile", _) => return Err(Fault::Wrong("must be the name of an account, a string")),
         ("repeatable", value) => layer.repeatable = strings(value)?,
-        // Names of servers are looked for when one is typed.
+        // Servers are read when their name is typed.
         ("servers", Value::Table(servers)) => misspelt(&servers)?,
         ("servers", _) => return Err(Fault::Wrong("must be a table of servers")),
         ("timeout", value) => {
@@ -126,7 +126,8 @@ fn take(layer: &mut Layer, key: &str, value: Value) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Refuses what is nearly a key of a server. Entries are pasted from other hosts, whose own keys mean nothing here.
+/// Refuses keys that are nearly a key of a server. Entries are pasted from other hosts, whose other keys are
+/// ignored here.
 fn misspelt(servers: &Table) -> Result<(), Fault> {
     for (name, server) in servers {
         for key in server.as_table().into_iter().flat_map(Table::keys) {

@@ -1,11 +1,11 @@
 //! Headers as people write them: `NAME: VALUE`, with variables in the value.
 
-/// The name, in small letters, for comparisons.
+/// Returns the name in lower case, for comparisons.
 pub(super) fn name(text: &str) -> String {
     text.split(':').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Name and value, with variables replaced. What is wrong is told without any value.
+/// Returns name and value, with variables replaced. Errors never contain a value.
 pub(crate) fn parse(
     text: &str,
     variable: impl Fn(&str) -> Option<String>,
@@ -19,7 +19,7 @@ pub(crate) fn parse(
     Ok((name.to_owned(), value))
 }
 
-/// Replaces each `${VAR}`.
+/// Replaces each `${VAR}` by the variable's value.
 pub(crate) fn expand(
     text: &str,
     variable: impl Fn(&str) -> Option<String>,

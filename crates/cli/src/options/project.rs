@@ -1,7 +1,7 @@
 //! The `ridethrough.toml` of a project: a file in the working directory, which may have come from anywhere.
 //!
-//! It names servers. Whatever else it sets counts once the user has approved it: a header could send any
-//! variable to any server, and a tool that is said to be repeatable would run twice.
+//! It names servers. Its other settings count once the user has approved the file: a header could send any
+//! variable to any server, and a tool that is declared repeatable would run twice.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -15,24 +15,24 @@ use crate::import;
 use crate::misuse::Misuse;
 use crate::talk::safe;
 
-/// A project's file as it was read, once: what is approved is what is used.
+/// A project's file, read once: the bytes that are approved are the bytes that are used.
 pub(crate) struct ProjectFile {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What becomes of a project's file.
+/// How a project's file is treated.
 pub(super) enum ProjectFate {
-    /// It was approved, and says this.
+    /// It was approved, and has these settings.
     Approved(Layer),
-    /// It is not used, and why: for people.
+    /// It is not used; this is the reason, for people.
     Ignored(String),
     /// There is none, or it sets nothing.
     Nothing,
 }
 
-/// Reads a file; `None` if there is none that could be one.
+/// Reads a project's file; `None` if there is no regular file.
 pub(crate) fn read(path: &Path) -> Option<ProjectFile> {
-    // A pipe would never end.
+    // Reading a pipe would never end.
     if !fs::metadata(path).ok()?.is_file() {
         return None;
     }
@@ -42,8 +42,8 @@ pub(crate) fn read(path: &Path) -> Option<ProjectFile> {
 }
 
 impl ProjectFile {
-    /// What it says, a line for each thing: names of headers, variables, tools and servers, and what is started.
-    /// Values that may be secrets are left out.
+    /// Returns a line for each setting: names of headers, variables, tools and servers, and the programs that
+    /// are started. Values that may be secrets are left out.
     pub(crate) fn contents(&self, path: &Path) -> Result<Vec<String>, String> {
         let text = self.text()?;
         if path.file_name().is_none_or(|name| name != NAME) {
@@ -80,7 +80,7 @@ fn header_line(header: &str) -> String {
     format!("header {}{}", name.trim(), variables(value))
 }
 
-/// The variables whose values go into a text.
+/// Returns the variables whose values go into a text.
 fn variables(text: &str) -> String {
     let parts = text.split("${").skip(1);
     let variables: Vec<_> = parts.filter_map(|it| it.split_once('}')).map(|(it, _)| it).collect();
@@ -95,12 +95,12 @@ fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => number.to_string(),
-        // No setting is of any other kind.
+        // No setting has any other type.
         _ => String::new(),
     }
 }
 
-/// What the file of the working directory says, as far as it counts.
+/// Reads the file in the working directory, and decides whether it counts.
 pub(super) fn say() -> Result<ProjectFate, Misuse> {
     let path = Path::new(NAME);
     let Some(found) = read(path) else { return Ok(ProjectFate::Nothing) };
@@ -112,7 +112,7 @@ pub(super) fn say() -> Result<ProjectFate, Misuse> {
     let (what, hint) = match parsed {
         Ok(layer) if layer.keys().is_empty() => return Ok(ProjectFate::Nothing),
         Ok(layer) => (format!("it sets {}", layer.keys().join(", ")), APPROVE),
-        // A repository must not be able to stop a command, either.
+        // A repository must not be able to stop a command, so a broken file is only reported.
         Err(fault) => (format!("it cannot be used: {fault}"), MEND),
     };
     if approvals.is_news(path, &found.bytes) {
@@ -125,9 +125,9 @@ pub(super) fn say() -> Result<ProjectFate, Misuse> {
 }
 
 const APPROVE: &str = "if you trust it, `ridethrough trust` approves it as it is";
-/// What cannot be read cannot be approved.
+/// The hint about a file that cannot be read, which cannot be approved either.
 const MEND: &str =
     "mend it if it is yours: its keys are the names of the flags, see `ridethrough call --help`";
-/// How such a file is called.
+/// The name of such a file.
 pub(crate) const NAME: &str = "ridethrough.toml";
 const MOST_BYTES: u64 = 1 << 20;

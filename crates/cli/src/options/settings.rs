@@ -1,4 +1,4 @@
-//! What was said, checked, and a client made of it.
+//! The checked settings of a command, and the client made of them.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::secrets;
 use crate::talk::safe;
 use crate::target::{self, Target};
 
-/// How to talk to a server. Header values and tokens are in it: it does not print itself.
+/// How to talk to a server. It has no `Debug`, because it holds header values and tokens.
 pub(crate) struct Settings {
     headers: Vec<(String, String)>,
     /// The headers as they were typed, with their variables.
@@ -32,24 +32,24 @@ pub(crate) struct Settings {
     credentials: Option<Bearer>,
     /// How hard to try.
     pub(crate) policy: Policy,
-    /// Which era is spoken; what fits the server, if nobody says it.
+    /// The era to speak; by default the one that fits the server.
     era: Option<EraChoice>,
     /// The time for a whole command, or for one call of a bridge.
     pub(crate) timeout: Option<Duration>,
     /// Tools that do no harm if they run twice.
     pub(crate) repeatable: Vec<String>,
-    /// The largest message that is read, in bytes; what the client takes, if nobody says it.
+    /// The largest message that is read, in bytes; by default the client's own limit.
     max_message: Option<usize>,
-    /// How much is told of what happens on the way.
+    /// How many `-v` were given.
     pub(crate) verbose: u8,
-    /// What was read from where.
+    /// Which settings came from which source.
     pub(crate) sources: Vec<Origin>,
     /// A file that was not read, and why.
     pub(super) unread: Option<String>,
     /// Whether tokens and headers may go over plain http to another machine.
     pub(super) allows_http: bool,
     certificates: Certificates,
-    /// How the account at the server is logged in to; what the server's entry says counts below it.
+    /// How to log in to the account at the server; the server's entry completes it.
     pub(crate) oauth: OAuthSettings,
     /// The accounts that clients were made with.
     pub(super) accounts: Mutex<Vec<Account>>,
@@ -114,19 +114,20 @@ impl Settings {
         self.certificates = std::mem::take(&mut self.certificates).unchecked(host);
     }
 
-    /// What a person should know before anything is sent to this server.
+    /// Returns a warning before anything is sent to this server.
     pub(crate) fn warning(&self, target: &Target) -> Option<String> {
         self.certificates.warning(target)
     }
 
-    /// What was read from where, a line for each place, if anybody wants to know.
+    /// Returns a line for each source of settings, if `-v` asks for them.
     pub(crate) fn told_sources(&self) -> Vec<String> {
         let lines = self.sources.iter().map(ToString::to_string).chain(self.unread.clone());
         let lines = lines.map(|line| format!("settings: {}", safe::our_line(&line)));
         lines.filter(|_| self.verbose > 0).collect()
     }
 
-    /// Makes a client of this server, to which the command adds what is its own. Must be called in a runtime.
+    /// Makes a client of this server, to which the command adds settings of its own. Must be called in a
+    /// runtime.
     pub(crate) fn client(
         &self,
         target: &Target,
@@ -142,7 +143,7 @@ impl Settings {
         finish(add(self.remembering(self.begin(target, policy)?, target)))
     }
 
-    /// Begins a client of this server with a policy of the command's own.
+    /// Returns a builder for a client of this server, with a policy of the command's own.
     pub(crate) fn begin(
         &self,
         target: &Target,
@@ -156,16 +157,16 @@ impl Settings {
         if let Some(bytes) = self.max_message {
             builder = builder.message_limit(bytes);
         }
-        // A program has no use for headers and tokens.
+        // A program gets no headers and tokens.
         if let Some(address) = target.address() {
             builder = self.introduced(builder, address)?;
         }
         Ok(builder)
     }
 
-    /// Tells a client what was found of the server's era earlier, and keeps what it finds.
+    /// Tells a client which era the server had earlier, and keeps what the client finds.
     pub(crate) fn remembering(&self, builder: ClientBuilder, target: &Target) -> ClientBuilder {
-        // Whoever is not asked for its era says nothing about it.
+        // With a fixed era the client does not ask the server for it.
         let is_asked = self.era.is_none_or(|era| era == EraChoice::Auto);
         let place = target.address().zip(kept::folder()).filter(|_| is_asked);
         let Some((address, folder)) = place else { return builder };
@@ -175,11 +176,11 @@ impl Settings {
             Some((era, age)) => builder.known_era(era, age),
             None => builder,
         };
-        // What is not kept is asked for again.
+        // An era that cannot be kept is asked for again.
         builder.on_era(move |era| drop(memory.keep(era)))
     }
 
-    /// Makes a probe of this server: what a client would connect with, and no client.
+    /// Makes a probe of this server: it connects as a client would, and is none.
     pub(crate) fn probe(&self, target: &Target) -> Result<Probe, Misuse> {
         let Some(address) = target.address() else {
             return Err(Misuse {
@@ -193,7 +194,7 @@ impl Settings {
         builder.probe().map_err(|error| wrong(&error.to_string()))
     }
 
-    /// Headers and token: those of the settings, and what the server's file has beyond them.
+    /// Adds headers and token: those of the settings, completed by the server's file.
     fn introduced(
         &self,
         mut builder: ClientBuilder,
@@ -224,9 +225,9 @@ impl Settings {
         })
     }
 
-    /// Refuses to show a token or a header to whoever listens between us and another machine.
+    /// Refuses to send a token or a header over plain `http` to another machine, where others can listen.
     fn check_way(&self, address: &RemoteServer, has_secrets: bool) -> Result<(), Misuse> {
-        // What is no URL is refused by whoever makes the client, in better words.
+        // A text that is not a URL is refused by the client's builder, with a better message.
         let Ok(endpoint) = Endpoint::parse(address.url.expose_secret()) else { return Ok(()) };
         if self.allows_http || !has_secrets || target::is_safe_from_listeners(&endpoint) {
             return Ok(());
@@ -239,18 +240,18 @@ impl Settings {
         })
     }
 
-    /// Everything that is shown to the server at a URL, for telling one set of credentials from another.
+    /// Returns everything that is sent to the server at a URL, to tell one set of credentials from another.
     pub(crate) fn shown_to_server(&self) -> Vec<(&str, &str)> {
         let token = self.credentials.iter().map(|it| ("authorization", it.token.expose_secret()));
         let headers = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         headers.chain(token).collect()
     }
 
-    /// The same, with what the server's file has beyond the settings.
+    /// Returns everything that is sent to this server, with what its file adds to the settings.
     pub(crate) fn shown_to<'a>(&'a self, target: &'a Target) -> Vec<(&'a str, &'a str)> {
         let Some(address) = target.address() else { return self.shown_to_server() };
         let profile = self.oauth.profile.as_deref().or(address.oauth.profile.as_deref());
-        // Two accounts at one server may see two servers.
+        // A server may differ for two accounts.
         self.shown_at(address).into_iter().chain(profile.map(|it| ("profile", it))).collect()
     }
 
@@ -262,7 +263,7 @@ impl Settings {
         shown
     }
 
-    /// The settings as people may see them: names, and no value that may be a secret.
+    /// Returns the settings as people may see them: names, and no value that may be a secret.
     pub(crate) fn shown(&self) -> String {
         let headers: Vec<_> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         let token = match self.credentials.as_ref().map(|bearer| &bearer.source) {
@@ -287,12 +288,12 @@ impl Settings {
     }
 }
 
-/// The value as it is typed.
+/// Returns the value as it is typed.
 pub(super) fn word(value: impl ValueEnum) -> String {
     value.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
 }
 
-/// The token in `Authorization: Bearer TOKEN`, or the credentials of another scheme.
+/// Returns the token in `Authorization: Bearer TOKEN`, or the credentials of another scheme.
 fn given(value: &str) -> Result<Bearer, String> {
     let token = Token::authorization(value).map_err(|_| {
         "header `Authorization` holds no token: write `Authorization: Bearer TOKEN`, or another scheme and \
@@ -303,9 +304,9 @@ fn given(value: &str) -> Result<Bearer, String> {
     Ok(Bearer { token: secret.trim().into(), source: SettingSource::Header(token.into()) })
 }
 
-/// The token in a variable, which must be there before anything is sent.
+/// Returns the token in a variable, which must be set before anything is sent.
 fn held(name: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Bearer, String> {
-    // Somebody may have given the token itself: only what looks like a variable is repeated.
+    // The person may have given the token itself: only a word that looks like a variable is repeated.
     let is_usual = header::is_name(name) && !name.contains(|it: char| it.is_ascii_lowercase());
     let shown = if is_usual { format!("the variable `{name}`") } else { "the variable".to_owned() };
     let value =
@@ -316,7 +317,7 @@ fn held(name: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Bearer
     Ok(Bearer { token: value.trim().into(), source })
 }
 
-/// Makes the client that was begun. Must be called in a runtime.
+/// Builds the client. Must be called in a runtime.
 pub(crate) fn finish(builder: ClientBuilder) -> Result<Client, Misuse> {
     builder.build().map_err(|error| wrong(&error.to_string()))
 }
@@ -334,8 +335,8 @@ const HEADER: &str = "write `--header 'NAME: VALUE'`, or `--header 'NAME: ${VAR}
                       single quotes";
 const VARIABLE: &str = "`--bearer-env` takes the name of a variable, and the variable holds the token: \
                         `export TOKEN=...`, then `--bearer-env TOKEN`";
-/// For how long a program that ends before it answers is started again: it ends for the same reason each time, as
-/// a rule. One that takes its time to start is waited for all the same.
+/// For how long a program that ends before it answers is started again: it ends for one reason each time, as
+/// a rule. A program that is slow to start is still waited for.
 const RESTARTS: Duration = Duration::from_millis(500);
 
 #[cfg(test)]

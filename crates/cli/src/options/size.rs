@@ -1,6 +1,6 @@
 //! Sizes as people write them: `16MiB`, `20000000`.
 
-/// A number of bytes, within what a client takes as the limit of a message.
+/// Parses a number of bytes, within what a client takes as the limit of a message.
 pub(super) fn bytes(text: &str) -> Result<usize, String> {
     let text = text.trim();
     let (number, unit) =
@@ -23,7 +23,7 @@ const UNITS: [(&str, usize); 8] = [
     ("GB", 1_000_000_000),
     ("GiB", 1 << 30),
 ];
-/// What the builder of a client takes.
+/// The smallest limit that the builder of a client takes.
 const LEAST: usize = 1 << 10;
 const MOST: usize = 1 << 30;
 

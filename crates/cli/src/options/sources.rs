@@ -1,4 +1,4 @@
-//! What was read from where, for people who wonder why something is so.
+//! The sources of settings, for people who wonder where a setting comes from.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Layer;
 
-/// A place that said something, and which settings it said: names, never values.
+/// A source and the names of the settings that it has, never values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
     pub(crate) from: String,
@@ -14,7 +14,7 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// This place, if it said anything.
+    /// Returns this source, if it has any settings.
     pub(super) fn of(from: &str, layer: &Layer) -> Option<Self> {
         let settings: Vec<_> = layer.keys().into_iter().map(str::to_owned).collect();
         (!settings.is_empty()).then(|| Self { from: from.to_owned(), settings })

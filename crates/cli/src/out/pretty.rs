@@ -1,6 +1,6 @@
-//! JSON as people read it on a terminal. Nothing in it is changed but the space between values.
+//! JSON as people read it on a terminal. Only the space between values changes.
 
-/// The same JSON, a member on each line.
+/// Returns the JSON with a member on each line.
 pub(crate) fn pretty(json: &str) -> String {
     let mut pretty = String::with_capacity(json.len() * 2);
     let mut depth: usize = 0;
@@ -47,7 +47,7 @@ pub(crate) fn pretty(json: &str) -> String {
 
 fn break_line(pretty: &mut String, depth: usize) {
     pretty.push('\n');
-    // A stranger's lists may be as deep as they like.
+    // A server's lists may be of any depth, so the indent is bounded.
     pretty.push_str(&"  ".repeat(depth.min(DEEPEST)));
 }
 

@@ -1,4 +1,4 @@
-//! What is done without what Unix has: commands that cannot do without are refused, here and nowhere else.
+//! Stand-ins for what Unix has: commands that cannot do without it are refused, here and nowhere else.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
@@ -14,7 +14,7 @@ use crate::options::Origin;
 
 pub(crate) use {refused as expose, refused as status, refused as supervise};
 
-/// A command that is not there.
+/// A command that does not exist on this platform.
 pub(crate) mod refused {
     use super::*;
 
@@ -37,7 +37,7 @@ pub(crate) mod refused {
     }
 }
 
-/// What would let `status` see a bridge.
+/// A stand-in for the socket by which `status` sees a bridge.
 pub(crate) struct StatusServer;
 
 impl StatusServer {
@@ -46,7 +46,7 @@ impl StatusServer {
     }
 }
 
-/// Ends when Ctrl-C is pressed, with the exit code that shells give to it.
+/// Waits for Ctrl-C, and returns the exit code that shells give to it.
 pub(crate) async fn asked() -> u8 {
     match tokio::signal::ctrl_c().await {
         Ok(()) => 130,
@@ -54,7 +54,7 @@ pub(crate) async fn asked() -> u8 {
     }
 }
 
-/// A file has the rights of its folder.
+/// Does nothing: a file has the permissions of its folder.
 pub(crate) const fn for_owner_only(_: &mut OpenOptions) {}
 
 pub(crate) const fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
@@ -67,7 +67,7 @@ pub(crate) const fn discard_typed() {}
 
 const NOT_SUPPORTED: &str = "not supported on this platform";
 
-/// No file says of itself that it may be started.
+/// Always false: the platform has no mode that marks a file as a program.
 pub(crate) const fn is_executable(_: &Path) -> bool {
     false
 }

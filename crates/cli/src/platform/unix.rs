@@ -1,4 +1,4 @@
-//! What Unix has: signals, owners and modes of files, terminals, and sockets by which bridges are seen.
+//! What Unix has: signals, owners and modes of files, terminals, and sockets through which bridges are asked.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -11,7 +11,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) use crate::status::StatusServer;
 
-/// Ends when a signal comes, with the exit code that shells give to it. Listens from this call on.
+/// Waits for a signal, and returns the exit code that shells give to it. Signals are caught from this call
+/// on.
 pub(crate) fn asked() -> impl Future<Output = u8> {
     let kinds = [
         SignalKind::hangup(),
@@ -20,7 +21,7 @@ pub(crate) fn asked() -> impl Future<Output = u8> {
         SignalKind::terminate(),
     ];
     let heard = kinds.into_iter().filter_map(|kind| {
-        // One that cannot be heard does what it does by default.
+        // A signal that cannot be caught has its default effect.
         let mut signal = signal(kind).ok()?;
         Some(Box::pin(async move {
             signal.recv().await;
@@ -33,12 +34,12 @@ pub(crate) fn asked() -> impl Future<Output = u8> {
     }
 }
 
-/// Has a file that these options make read and written by its owner only.
+/// Lets only the owner read and write a file that is created with these options.
 pub(crate) fn for_owner_only(options: &mut OpenOptions) {
     options.mode(0o600);
 }
 
-/// Gives a file of ours to the owner of its model.
+/// Gives a file of ours the owner of its model.
 pub(crate) fn keep_owner(file: &File, model: &Metadata) -> io::Result<()> {
     let own = file.metadata()?;
     if (own.uid(), own.gid()) == (model.uid(), model.gid()) {
@@ -48,19 +49,19 @@ pub(crate) fn keep_owner(file: &File, model: &Metadata) -> io::Result<()> {
         .map_err(|error| io::Error::new(error.kind(), format!("its owner cannot be kept: {error}")))
 }
 
-/// Lets a rename in this folder outlive a power cut, where that can be done.
+/// Makes a rename in this folder survive a power cut, where that can be done.
 pub(crate) fn sync_folder(folder: &Path) {
-    // The file itself is on the disk; a disk that cannot do this has done what it can.
+    // The file itself is on the disk; some file systems cannot sync a folder.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
-/// Throws away what was typed so far.
+/// Discards what was typed so far.
 pub(crate) fn discard_typed() {
-    // Where it is no terminal there is nothing to discard.
+    // On anything but a terminal there is nothing to discard.
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
 }
 
-/// Whether this file may be started by somebody.
+/// Whether any user may start this file.
 pub(crate) fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|it| it.permissions().mode() & 0o111 != 0)
 }

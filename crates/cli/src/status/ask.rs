@@ -16,9 +16,9 @@ use super::socket::{self, ASK, StatusReply};
 /// A bridge that was found.
 #[derive(Debug)]
 pub(super) enum BridgeSeen {
-    /// It is there, and does not answer.
+    /// The bridge runs, and does not answer.
     Silent { pid: u32 },
-    /// What it said, and the same as it was said.
+    /// The reply, parsed and as it came.
     Told(Box<StatusReply>, Value),
 }
 
@@ -31,7 +31,7 @@ impl BridgeSeen {
     }
 }
 
-/// Every bridge of this user, in the order of their numbers.
+/// Returns every bridge of this user, in the order of their process numbers.
 pub(super) async fn all() -> Vec<BridgeSeen> {
     let places = socket::places();
     let sockets = places.iter().flat_map(|folder| socket::sockets(folder));
@@ -41,7 +41,7 @@ pub(super) async fn all() -> Vec<BridgeSeen> {
     seen
 }
 
-/// An array, on one line.
+/// Returns a JSON array, on one line.
 pub(super) fn json(seen: &[BridgeSeen]) -> String {
     let bridges = seen.iter().map(|it| match it {
         BridgeSeen::Silent { pid } => json!({"pid": pid, "state": "silent"}),
@@ -50,7 +50,7 @@ pub(super) fn json(seen: &[BridgeSeen]) -> String {
     harmless(&Value::from_iter(bridges).to_string())
 }
 
-/// `None` if there is no bridge any more.
+/// Asks one bridge; `None` if it does not run any more.
 async fn ask(pid: u32, path: &Path) -> Option<BridgeSeen> {
     match timeout(PATIENCE, exchange(path)).await {
         Ok(Ok(answer)) if answer.is_empty() => None,
@@ -77,7 +77,7 @@ fn read(pid: u32, answer: &[u8]) -> BridgeSeen {
     }
 }
 
-/// Killed, or about to end.
+/// Whether the bridge was killed, or is about to end.
 fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound};
     matches!(error.kind(), BrokenPipe | ConnectionRefused | ConnectionReset | NotFound)

@@ -1,7 +1,7 @@
-//! The bridge's side of its socket: whoever knocks and asks is told how the bridge is.
+//! The bridge's side of its socket: tells a program that connects and asks how the bridge is.
 //!
-//! It must never hold the bridge up: a few are served at a time, each for a moment, each with one small
-//! answer. A socket that cannot be had is told to whoever wants to know, and the bridge runs without.
+//! It must never hold the bridge up: it serves a few connections at a time, each for a moment, each with one
+//! small answer. A socket that cannot be opened is reported to the caller, and the bridge runs without.
 
 use std::fs;
 use std::io;
@@ -19,14 +19,14 @@ use tokio::time::{sleep, timeout};
 use super::socket::{self, ASK, StatusReply};
 use crate::options::Origin;
 
-/// An open door. It is shut, and its socket gone, when this is dropped.
+/// An open socket. Dropping it closes and removes it.
 pub(crate) struct StatusServer {
     path: PathBuf,
     serving: AbortHandle,
 }
 
 impl StatusServer {
-    /// Opens a door in the first place that will do. Must be called in a runtime.
+    /// Opens a socket in the first folder that works. Must be called in a runtime.
     pub(crate) fn open(
         gauge: Gauge,
         upstream: String,
@@ -54,29 +54,30 @@ impl StatusServer {
 impl Drop for StatusServer {
     fn drop(&mut self) {
         self.serving.abort();
-        // What stays behind is removed by the next one who looks.
+        // A socket that stays behind is removed by the next program that lists sockets.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// A socket gets its name when it can be spoken to: before, it looks like one that was left behind.
+/// Opens the socket under a draft name and then renames it: a named socket that does not answer yet would
+/// look like one that was left behind.
 fn listen(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
     socket::make_private(folder)?;
     let pid = std::process::id();
     let (draft, path) = (socket::draft(folder, pid), socket::path(folder, pid));
-    // One of a process of the same number that was killed is nobody's.
+    // A draft under this process number was left by a process that was killed.
     let _ = fs::remove_file(&draft);
     let listener = UnixListener::bind(&draft)?;
     fs::rename(&draft, &path)?;
     Ok((listener, path))
 }
 
-/// What there is to tell.
+/// The facts in a reply.
 #[derive(Clone)]
 struct StatusFacts {
     gauge: Gauge,
     upstream: String,
-    /// Where its settings are from.
+    /// The sources of its settings.
     settings: Vec<Origin>,
 }
 
@@ -85,13 +86,13 @@ async fn serve(listener: UnixListener, folder: PathBuf, known: StatusFacts) {
     let answering = async {
         while let Ok(place) = places.clone().acquire_owned().await {
             let Ok((stream, _)) = listener.accept().await else {
-                // There are no more files to be had; that may pass.
+                // The process has too many open files, which may pass.
                 sleep(PAUSE).await;
                 continue;
             };
             let known = known.clone();
             tokio::spawn(async move {
-                // Whoever reads nothing is not waited for.
+                // A client that reads nothing is not waited for.
                 let _ = timeout(ANSWER, answer(stream, known)).await;
                 drop(place);
             });
@@ -102,7 +103,7 @@ async fn serve(listener: UnixListener, folder: PathBuf, known: StatusFacts) {
 
 async fn answer(mut stream: UnixStream, known: StatusFacts) -> io::Result<()> {
     let mut asked = [0; ASK.len()];
-    // Nor is whoever says nothing.
+    // Nor is a client that sends nothing.
     timeout(QUESTION, stream.read_exact(&mut asked)).await??;
     if asked != ASK {
         return Ok(());
@@ -118,6 +119,7 @@ async fn answer(mut stream: UnixStream, known: StatusFacts) -> io::Result<()> {
 
 const MOST_AT_ONCE: usize = 4;
 const QUESTION: Duration = Duration::from_millis(500);
-/// Longer than anybody waits for it: a bridge that has much to do is silent, not gone.
+/// How long an answer may take: longer than any asker waits, so that a busy bridge counts as silent and not
+/// as gone.
 const ANSWER: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_secs(1);

@@ -1,8 +1,8 @@
-//! Where running bridges can be asked how they are: a Unix socket each, in a folder that only its owner
-//! can enter.
+//! The sockets through which running bridges are asked for their state: a Unix socket each, in a folder that
+//! only its owner can enter.
 //!
-//! A host may start a bridge with few variables of the environment, and a person asks with many. So a
-//! bridge takes the first place that it can use, and whoever asks looks in all of them.
+//! A host may start a bridge with few environment variables, while a person has many. So a bridge takes the
+//! first folder that it can use, and the asker looks in all of them.
 
 use std::env;
 use std::ffi::OsString;
@@ -20,21 +20,21 @@ use tokio::time::timeout;
 
 use crate::options::Origin;
 
-/// What a bridge answers.
+/// A bridge's reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct StatusReply {
     pub(crate) pid: u32,
     pub(crate) version: String,
-    /// Where the server is, without what may be a secret.
+    /// The address of the server, without values that may be secrets.
     pub(crate) upstream: String,
-    /// Where its settings are from.
+    /// The sources of its settings.
     pub(crate) settings: Vec<Origin>,
     #[serde(flatten)]
     pub(crate) snapshot: Snapshot,
 }
 
-/// The folders where sockets may be, the best first.
+/// Returns the folders where sockets may be, the best first.
 pub(crate) fn places() -> Vec<PathBuf> {
     places_from(|name| env::var_os(name))
 }
@@ -49,7 +49,7 @@ fn places_from(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     places
 }
 
-/// Makes a folder that nobody else can enter; one of somebody else's is refused.
+/// Makes a folder that no other user can enter; a folder of another user is refused.
 pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let found = fs::symlink_metadata(folder)?;
@@ -66,23 +66,24 @@ fn is_own(found: &Metadata) -> bool {
     found.is_dir() && found.uid() == geteuid().as_raw()
 }
 
-/// The socket of the bridge with this number.
+/// Returns the socket of the bridge with this process number.
 pub(crate) fn path(folder: &Path, pid: u32) -> PathBuf {
     folder.join(format!("bridge-{pid}.sock"))
 }
 
-/// Where it is until it can be spoken to.
+/// Returns the socket's path until it accepts connections.
 pub(crate) fn draft(folder: &Path, pid: u32) -> PathBuf {
-    // Not shorter than the name it gets: the system bounds the length of both.
+    // Not shorter than the final name: the system bounds the length of both.
     folder.join(format!("bridge-{pid}.sock.new"))
 }
 
-/// The sockets in a folder, with the numbers of their bridges.
+/// Returns the sockets in a folder, with the process numbers of their bridges.
 pub(crate) fn sockets(folder: &Path) -> Vec<(u32, PathBuf)> {
     found(folder, ".sock")
 }
 
-/// The files of bridges whose names end so. None, if others could have put them there.
+/// Returns the files of bridges whose names end with `end`. Returns none if other users could have put them
+/// there.
 fn found(folder: &Path, end: &str) -> Vec<(u32, PathBuf)> {
     let is_safe = |it: Metadata| is_own(&it) && it.mode() & 0o022 == 0;
     if !fs::symlink_metadata(folder).is_ok_and(is_safe) {
@@ -96,11 +97,11 @@ fn found(folder: &Path, end: &str) -> Vec<(u32, PathBuf)> {
     entries.filter_map(|entry| Some((number(entry.file_name())?, entry.path()))).collect()
 }
 
-/// Speaks to a socket. One that nobody listens on any more is removed: its bridge was killed.
+/// Connects to a socket. A socket without a listener is removed: its bridge was killed.
 pub(crate) async fn connect(path: &Path) -> io::Result<UnixStream> {
     let connected = UnixStream::connect(path).await;
     if connected.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
-        // Somebody else may have been faster.
+        // Another process may have removed it first.
         let _ = fs::remove_file(path);
     }
     connected
@@ -109,20 +110,20 @@ pub(crate) async fn connect(path: &Path) -> io::Result<UnixStream> {
 /// Removes what killed bridges left behind.
 pub(crate) async fn sweep(folder: &Path) {
     for (_, path) in found(folder, ".sock") {
-        // Whoever listens is left alone, answer or not.
+        // A socket with a listener is left alone, whether it answers or not.
         let _ = timeout(PATIENCE, connect(&path)).await;
     }
     for (_, path) in found(folder, ".sock.new") {
         let age =
             fs::symlink_metadata(&path).ok().and_then(|it| it.modified().ok()?.elapsed().ok());
-        // A socket keeps this name for no time at all: its bridge was killed just then.
+        // A draft exists for a moment only, so the bridge of an old one was killed in that moment.
         if age.is_some_and(|age| age > BIRTH) {
             let _ = fs::remove_file(&path);
         }
     }
 }
 
-/// What a bridge is asked.
+/// The request to a bridge.
 pub(crate) const ASK: &[u8] = b"status\n";
 const PATIENCE: Duration = Duration::from_secs(1);
 const BIRTH: Duration = Duration::from_secs(60);

@@ -6,7 +6,7 @@ use super::ask::BridgeSeen;
 use super::socket::StatusReply;
 use crate::out::{Colour, painted};
 
-/// A table, or the word that there is nothing to show.
+/// Returns a table, or a sentence that there is nothing to show.
 pub(super) fn of(seen: &[BridgeSeen], is_colourful: bool) -> String {
     if seen.is_empty() {
         return "no bridge is running".to_owned();
@@ -29,7 +29,7 @@ pub(super) fn of(seen: &[BridgeSeen], is_colourful: bool) -> String {
     lines.join("\n")
 }
 
-/// One bridge.
+/// One bridge's row.
 struct Row {
     cells: [String; COLUMNS],
     colour: Colour,
@@ -62,7 +62,7 @@ fn row(seen: &BridgeSeen) -> Row {
                 span(it.up_since_ms),
             ];
             let mut details = details(it);
-            // Flags are what its host was told to start; everything else may be a surprise.
+            // Flags are what its host was configured to start; settings from elsewhere may surprise.
             let elsewhere = settings.iter().filter(|it| it.from != "flags");
             details.extend(elsewhere.map(|it| format!("settings: {}", harmless(&it.to_string()))));
             Row { cells, colour, details }
@@ -72,7 +72,7 @@ fn row(seen: &BridgeSeen) -> Row {
 
 fn session(it: &Snapshot) -> String {
     match (it.generation, &it.revision) {
-        // That era has none.
+        // The modern era has no sessions.
         (_, Some(revision)) if it.era == "modern" => format!("none ({})", harmless(revision)),
         (Some(number), Some(revision)) => format!("{number} ({})", harmless(revision)),
         _ => nothing(),
@@ -83,7 +83,7 @@ fn nothing() -> String {
     "-".to_owned()
 }
 
-/// What is under way, and what is wrong.
+/// Returns what is under way, and what is wrong.
 fn details(it: &Snapshot) -> Vec<String> {
     let login = it
         .login
@@ -116,7 +116,7 @@ fn details(it: &Snapshot) -> Vec<String> {
     details
 }
 
-/// The requests of the host, the oldest first.
+/// Returns the requests of the host, the oldest first.
 fn in_flight(it: &Snapshot) -> Vec<String> {
     let mut calls: Vec<_> = it.in_flight.iter().take(MOST_CALLS).map(call).collect();
     let more = it.in_flight_count.saturating_sub(calls.len());
@@ -136,7 +136,7 @@ fn line(cells: &[String; COLUMNS], widths: &[usize; COLUMNS]) -> String {
     padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
 
-/// A time in the two largest units that it has.
+/// Returns a time in the two largest units that it has.
 fn span(millis: u64) -> String {
     let seconds = millis / 1000;
     let of = |large: u64, unit: &str, small: u64, less: &str| match small {

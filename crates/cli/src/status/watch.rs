@@ -1,4 +1,4 @@
-//! Shows something again every second.
+//! Shows a text again every second.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::Result;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// Shows what `look` sees, for as long as somebody reads it: on a terminal in place of what was there,
-/// elsewhere below it.
+/// Shows the text of `look` again and again, for as long as stdout has a reader: on a terminal in place of
+/// the text before, elsewhere below it.
 pub(super) async fn until_nobody_reads(look: impl AsyncFn() -> String) -> Result<ExitCode> {
     let mut ticks = interval(EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,8 +1,7 @@
-//! Everybody whom a server has started: those of its group and, on Linux, those who left it.
+//! Every process that a server has started: those of its group and, on Linux, those that left it.
 //!
-//! On Linux a process can adopt the orphans among its descendants. Ours then come to us and not to
-//! `init`, so that a server's daemon is found by whose child it is; and since nobody else does, we also
-//! have to bury them.
+//! On Linux a process can adopt the orphans among its descendants. Orphans then become our children and not
+//! those of `init`, so that a server's daemon is found by its parent. We then also have to reap them.
 
 use std::convert::Infallible;
 use std::fs;
@@ -18,7 +17,7 @@ use rustix::process::{
 use tokio::process::Child;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Waits for the server's end, and buries orphans meanwhile.
+/// Waits for the server's end, and reaps orphans meanwhile.
 pub(super) async fn wait(server: &mut Child) -> io::Result<ExitStatus> {
     if let Some(pid) = server.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
         return tokio::select! {
@@ -29,8 +28,8 @@ pub(super) async fn wait(server: &mut Child) -> io::Result<ExitStatus> {
     server.wait().await
 }
 
-/// Kills everybody who is left. We are the leader of the group and step out of it first, into that of
-/// whoever started us; if that one is gone, nobody wants to know how the server ended, and we die too.
+/// Kills every process that is left. We lead the group and first leave it for our parent's group. If the
+/// parent is gone, no process needs the server's exit code, and we are killed with the group.
 pub(super) fn sweep() {
     kill_orphans();
     let group = getpgrp();
@@ -39,12 +38,12 @@ pub(super) fn sweep() {
     }
     let elsewhere = getppid().and_then(|parent| getpgid(Some(parent)).ok());
     let _ = elsewhere.map(|elsewhere| setpgid(None, Some(elsewhere)));
-    // The number is ours as long as we live, also if nobody is in the group any more.
+    // The number is ours as long as we live, even if the group is empty.
     let _ = kill_process_group(group, Signal::KILL);
     kill_orphans();
 }
 
-/// Buries everybody but the server, whenever somebody dies.
+/// Reaps every child but the server, whenever a child ends.
 async fn bury_others(server: Pid) -> Infallible {
     let Ok(mut deaths) = signal(SignalKind::child()) else {
         return std::future::pending().await;
@@ -55,7 +54,7 @@ async fn bury_others(server: Pid) -> Infallible {
     }
 }
 
-/// Kills our children until there are none: who loses its parent so becomes our child.
+/// Kills our children until there are none: a process that loses its parent by that becomes our child.
 fn kill_orphans() {
     for _ in 0..ROUNDS {
         let children = children();
@@ -63,7 +62,7 @@ fn kill_orphans() {
             return;
         }
         for child in children {
-            // It may have died just now, which is what was wanted.
+            // It may just have ended, which is the goal.
             let _ = kill_process(child, Signal::KILL);
             bury(child);
         }
@@ -71,12 +70,12 @@ fn kill_orphans() {
     }
 }
 
-/// Takes the dead out of the table of processes; the living are left alone.
+/// Reaps a process that has ended; a running process is left alone.
 fn bury(child: Pid) {
     let _ = waitid(WaitId::Pid(child), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
 }
 
-/// Our children, as `/proc` knows them: nobody, where there is none.
+/// Returns our children, as `/proc` lists them; none, where there is no `/proc`.
 fn children() -> Vec<Pid> {
     let Ok(all) = fs::read_dir("/proc") else { return Vec::new() };
     let numbers = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -89,11 +88,11 @@ fn children() -> Vec<Pid> {
 fn parent_of(number: i32) -> Option<Pid> {
     let stat = fs::read(format!("/proc/{number}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
-    // The name before it may hold anything: brackets, and bytes that are no text.
+    // The process name before it may contain anything: brackets, and bytes that are not UTF-8.
     let parent = stat.rsplit(") ").next()?.split(' ').nth(1)?;
     Pid::from_raw(parent.parse().ok()?)
 }
 
-/// A server whose children have children of their own needs one for each generation.
+/// The most rounds of killing. Each generation of descendants needs one.
 const ROUNDS: usize = 100;
 const PAUSE: Duration = Duration::from_millis(2);

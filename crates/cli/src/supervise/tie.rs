@@ -1,9 +1,9 @@
 //! Ties a server's life to its supervisor's, where the system can do that.
 //!
-//! Linux kills a process when its parent dies, if the process has asked for it. A server does not ask, so
-//! this program asks and then becomes the server, which keeps what was asked for. Not kept by programs that
-//! run with rights of their own (setuid); and what such a server has started is not killed with it, but only
-//! sees its stdin end.
+//! Linux kills a process when its parent dies, if the process has asked for that. A server does not ask, so
+//! this program asks and then becomes the server by `exec`, which keeps the request. Programs that run with
+//! rights of their own (setuid) lose it; and the processes that such a server has started are not killed with
+//! it, but only see their stdin end.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -15,7 +15,7 @@ use rustix::process::{getpid, getppid};
 
 use crate::platform;
 
-/// How a server is started by its supervisor, which is this process.
+/// Returns the command by which this process, as a supervisor, starts a server.
 pub(super) fn command(words: &[OsString]) -> Result<Command> {
     let (program, arguments) = words.split_first().context("there is no program")?;
     if Path::new(OURSELVES).exists() {
@@ -29,11 +29,11 @@ pub(super) fn command(words: &[OsString]) -> Result<Command> {
     Ok(command)
 }
 
-/// Becomes the server. Returns only if that cannot be done.
+/// Becomes the server. Returns only if that fails.
 pub(super) fn become_server(supervisor: i32, words: &[OsString]) -> Result<ExitCode> {
     let (program, arguments) = words.split_first().context("there is no program")?;
     platform::die_with_parent();
-    // One that died before is not told of.
+    // The death of a parent that died before the request is not signalled.
     if getppid().map(|parent| parent.as_raw_nonzero().get()) != Some(supervisor) {
         return Ok(ExitCode::FAILURE);
     }
@@ -41,5 +41,5 @@ pub(super) fn become_server(supervisor: i32, words: &[OsString]) -> Result<ExitC
     Err(error).context("the server could not be started")
 }
 
-/// This program, also if its file was replaced since. Only Linux has it.
+/// The path of this program, even if its file was replaced since. Only Linux has it.
 const OURSELVES: &str = "/proc/self/exe";

@@ -1,7 +1,7 @@
-//! Arguments as people type them: one JSON object, or a word for each, which the schema gives a type to.
+//! The arguments that people type: one JSON object, or a word for each, which the schema gives a type to.
 //!
-//! `key=text`, `key:=json`, `key=@file`, `key:=@file`; `a.b=c` for what is inside of an object; the same
-//! key again for the next element of a list.
+//! `key=text`, `key:=json`, `key=@file`, `key:=@file`; `a.b=c` for a member of an object; a key again for the
+//! next element of a list.
 
 mod origins;
 mod slips;
@@ -17,12 +17,12 @@ use crate::next_step;
 pub(super) use origins::Origins;
 use word::{Given, TypedArgument};
 
-/// What was typed.
+/// The arguments that were typed.
 #[derive(Clone, Debug)]
 pub(super) enum Typed {
-    /// The arguments, whole.
+    /// One object with all arguments.
     Object(Json),
-    /// A word for each.
+    /// A word for each argument.
     Words(Vec<TypedArgument>),
 }
 
@@ -42,18 +42,18 @@ pub(super) fn read(words: &[String]) -> Result<Result<Typed, String>> {
     }
 }
 
-/// Whether it is meant as all arguments at once.
+/// Whether the word is meant as an object with all arguments.
 fn is_like_object(word: &str) -> bool {
     let word = word.trim();
     word.starts_with('{') && word.ends_with('}')
 }
 
-/// Whether it has no name, and is none of the words that need none.
+/// Whether the word has no name, and is not one of the words that need none.
 pub(super) fn is_unnamed(word: &str) -> bool {
     !word.contains('=') && word != "-" && !is_like_object(word)
 }
 
-/// How words are typed that are nearly arguments.
+/// Returns how to type words that are nearly arguments.
 pub(super) fn spelling(words: &[String]) -> Option<String> {
     slips::spelling(words)
 }
@@ -69,7 +69,7 @@ fn object(text: &str, what: &str) -> Result<Typed, String> {
     }
 }
 
-/// Name and text of each argument, for what takes nothing but text.
+/// Returns name and text of each argument, for prompts, which take only text.
 pub(super) fn texts(words: &[String]) -> Result<Vec<(String, String)>, String> {
     let mut texts: Vec<(String, String)> = Vec::new();
     for word in word::all(words)? {
@@ -86,7 +86,7 @@ pub(super) fn texts(words: &[String]) -> Result<Vec<(String, String)>, String> {
 }
 
 impl Typed {
-    /// The arguments as they are sent, with types from the schema, and where each of them comes from.
+    /// Returns the arguments as they are sent, with types from the schema, and the word that each comes from.
     pub(super) fn by(self, schema: Schema<'_>) -> Result<(Json, Origins), Vec<String>> {
         let words = match self {
             Self::Object(json) => {
@@ -108,7 +108,7 @@ impl Typed {
     }
 }
 
-/// What stands in one place: words, or what is inside.
+/// The content of one place: words, or a nested object.
 enum Part {
     Inside(Vec<(String, Self)>),
     Words(Vec<TypedArgument>),
@@ -166,7 +166,7 @@ impl Build {
         Json::empty_object().with_members(members)
     }
 
-    /// One word is a value, several are a list.
+    /// Returns a value for one word, a list for several.
     fn value(
         &mut self,
         key: &str,
@@ -212,12 +212,13 @@ impl Build {
     }
 }
 
-/// The value that a text stands for where this schema holds.
+/// Returns the value that a text means under this schema.
 pub(super) fn value_of(text: &str, schema: Option<Schema<'_>>) -> Json {
     value(Given::Text(text.to_owned()), schema)
 }
 
-/// Whether one word is meant as an element: a list is wanted, and it is none and nothing else that fits.
+/// Whether one word is meant as an element: the schema wants a list, and the word is neither a list nor
+/// another allowed value.
 fn is_element(word: &TypedArgument, schema: Option<Schema<'_>>) -> bool {
     let types = schema.map(Schema::types).unwrap_or_default();
     if !types.contains(&"array") || types.contains(&"string") {
@@ -225,13 +226,13 @@ fn is_element(word: &TypedArgument, schema: Option<Schema<'_>>) -> bool {
     }
     let Given::Text(text) = &word.given else { return false };
     let json = Json::new(text.trim().to_owned()).ok();
-    // What begins as a list is a list with a mistake.
+    // A text that begins like a list is a list with a mistake.
     let is_like_list = text.trim_start().starts_with('[');
     !is_like_list && !json.is_some_and(|json| types.iter().any(|it| is_of(&json, it)))
 }
 
-/// What is wrong with one word for a list that has commas: whether it is one element or several, only the person who
-/// typed it knows.
+/// Returns the fault of one word with commas for a list: it may mean one element or several, which only the
+/// person who typed it knows.
 fn joined_by_commas(at: &str, word: &TypedArgument) -> Option<String> {
     let Given::Text(text) = &word.given else { return None };
     let is_file = word.shown.contains("=@");
@@ -248,7 +249,7 @@ fn joined_by_commas(at: &str, word: &TypedArgument) -> Option<String> {
     ))
 }
 
-/// A yes or a no, in the ways that people type one.
+/// Parses a yes or a no, in the ways that people type one.
 pub(crate) fn yes_or_no(line: &str) -> Option<bool> {
     match line.trim().to_lowercase().as_str() {
         "y" | "yes" | "true" => Some(true),
@@ -257,7 +258,8 @@ pub(crate) fn yes_or_no(line: &str) -> Option<bool> {
     }
 }
 
-/// The value that a word stands for. One that fits no type stays text: the check says what is wrong.
+/// Returns the value that a word means. A word that fits no type stays text: the check then says what is
+/// wrong.
 fn value(given: Given, schema: Option<Schema<'_>>) -> Json {
     let text = match given {
         Given::Json(json) => return json,
@@ -277,12 +279,12 @@ fn value(given: Given, schema: Option<Schema<'_>>) -> Json {
     }
     let Some(json) = as_json else { return as_text() };
     let takes_text = types.contains(&"string");
-    // Where both would do, text that looks like a list or an object is meant as one.
+    // Where both types are allowed, text that looks like a list or an object is meant as one.
     let is_other = types.iter().any(|it| *it != "string" && is_of(&json, it));
     if is_other || types.is_empty() || (!takes_text && is_named(&json)) { json } else { as_text() }
 }
 
-/// How arguments are typed that were typed as words alone.
+/// The fault of arguments that were typed without their names.
 pub(super) const BY_NAME: &str = "arguments are typed with their names";
 const MIXED: &str = "a JSON object stands alone, since it holds all arguments: put the others into it, or type each of \
                      them as `key=value`";

@@ -1,5 +1,5 @@
-//! Work on what a server sent, on a thread of its own: whoever waits for it still hears signals, and the
-//! command's time limit holds.
+//! Runs work on data of a server on a thread of its own: the command meanwhile reacts to signals, and its
+//! time limit holds.
 
 use std::fmt;
 use std::thread;
@@ -27,7 +27,7 @@ impl fmt::Display for Late {
 impl std::error::Error for Late {}
 
 impl Talk {
-    /// Does the work within the command's time. The thread of work that takes longer ends with the command.
+    /// Does the work within the command's time. A thread that takes longer ends with the command.
     pub(super) async fn aside<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -38,8 +38,7 @@ impl Talk {
         }
     }
 
-    /// The same for work that a command can do without: `None` if it is not done within a moment, or
-    /// cannot be done.
+    /// Does work that a command can do without: `None` if it is not done within a moment, or cannot be done.
     pub(super) async fn briefly<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -70,7 +69,7 @@ async fn until<T: Send + 'static>(
     thread::Builder::new()
         .name("schemas".to_owned())
         .stack_size(STACK)
-        // Whoever waited may have gone.
+        // The receiver may be gone.
         .spawn(move || drop(done.send(work())))
         .context("no thread could be started")?;
     let waited = match ends {
@@ -87,6 +86,6 @@ async fn over(ends: Option<Instant>) {
     }
 }
 
-/// Schemas refer to themselves, and whoever follows them goes deep.
+/// The size of the stack: schemas refer to themselves, and following them recurses deeply.
 const STACK: usize = 256 << 20;
 const MOMENT: Duration = Duration::from_secs(5);

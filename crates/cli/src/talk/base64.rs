@@ -1,12 +1,12 @@
-//! Bytes out of base64 (RFC 4648), as servers write it: with padding or without, in lines or in one.
+//! Decodes base64 (RFC 4648), as servers write it: with padding or without, in lines or in one.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// The bytes; `None` if it is something else.
+/// Returns the bytes; `None` if the text is not base64.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
-    // Both alphabets are read: that of mail, and that of URLs.
+    // Both alphabets are accepted: the standard one, and that of URLs.
     let letters = text.bytes().filter(|it| !it.is_ascii_whitespace()).map(|it| match it {
         b'-' => b'+',
         b'_' => b'/',

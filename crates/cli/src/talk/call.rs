@@ -1,7 +1,7 @@
-//! `ridethrough call`: calls a tool and prints what it answers.
+//! `ridethrough call`: calls a tool and prints its result.
 //!
-//! The tools are listed first: the schema gives types to what was typed, what is missing or wrong is
-//! told before the tool is called, and the client learns which tools only read.
+//! The tools are listed first: the schema gives types to what was typed, missing or wrong arguments are
+//! reported before the tool is called, and the client learns which tools only read.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::{next_step, out, secrets};
 
-/// What `call` is asked for.
+/// The arguments of `ridethrough call`.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct CallArgs {
@@ -58,7 +58,7 @@ pub(super) fn play(args: &CallArgs) -> Result<ExitCode> {
     if let Some(ended) = ended_as_swapped(&args.common, order, &args.tool, &args.arguments) {
         return ended;
     }
-    // Before anything else: whoever types the object can still stop with Ctrl-C.
+    // Before anything else: a person who types the object can still stop with Ctrl-C.
     let typed = arguments::read(&args.arguments);
     let work = async |talk: &Talk| args.call(talk, typed?).await;
     talk_asked(&args.common, &args.questions, Asking::OnTerminal, work)
@@ -77,7 +77,8 @@ impl CallArgs {
             return Err(homeless().into());
         }
         if self.detach {
-            // Whoever does not wait for the result must not take it for the name of a task.
+            // Without tasks the server would return a result, and a script would take it for the name of a
+            // task.
             task::has_tasks(&talk.client.connect().await?)?;
         }
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.tool)).transpose()?;
@@ -111,7 +112,8 @@ impl CallArgs {
         print(talk, &result, folder.as_ref(), &format!("`{}`", self.tool))
     }
 
-    /// The arguments with their types, if the tool takes them, and whether it wants to be a task.
+    /// Returns the arguments with their types, if they fit the tool's schema, and whether the tool has to be
+    /// a task.
     async fn checked(&self, talk: &Talk, typed: Typed) -> Result<(Json, TaskSupport)> {
         let tools = talk.tools().await?;
         let Some(tool) = tools.iter().find(|tool| tool.name == self.tool) else {
@@ -133,7 +135,7 @@ impl CallArgs {
         let way = if faults.is_empty() { UNCHECKED } else { "" };
         faults.extend(misspelt.iter().map(|it| format!("{it}{way}")));
         if !faults.is_empty() {
-            // What is missing has perhaps another name.
+            // A missing argument may have been typed under another name.
             let others = warnings.into_iter().map(|it| it.replace(schema::SENT, ""));
             return Err(self.misuse(talk, faults.into_iter().chain(others).collect()).into());
         }
@@ -143,7 +145,8 @@ impl CallArgs {
         Ok((arguments, tool.task_support))
     }
 
-    /// What is wrong with what was typed; words without names get those of the tool, in their order.
+    /// Returns the fault of what was typed; words without names get those of the tool's arguments, in their
+    /// order.
     async fn with_names(&self, talk: &Talk, fault: String) -> String {
         if let Some(spelling) = arguments::spelling(&self.arguments) {
             return format!("{fault}; {spelling}");
@@ -153,7 +156,7 @@ impl CallArgs {
         if unnamed.is_empty() || self.unchecked {
             return fault;
         }
-        // Who cannot be asked is told of without them.
+        // If the tools cannot be listed, the fault is reported without names.
         let tools = talk.tools().await.unwrap_or_default();
         let Some(tool) = tools.into_iter().find(|tool| tool.name == self.tool) else {
             return format!("{fault}; {BY_NAME}");
@@ -200,7 +203,7 @@ impl CallArgs {
     }
 }
 
-/// Prints what a tool answered, and says so if that is its failure.
+/// Prints the result of a tool, and reports it if the tool failed.
 pub(super) fn print(
     talk: &Talk,
     result: &ToolResult,
@@ -219,7 +222,7 @@ pub(super) fn print(
     Ok(Exit::Done)
 }
 
-/// A server that wanted to ask and could not says so in words of its SDK.
+/// Adds a hint to an error of a server that wanted to ask and could not, which its SDK words in its own way.
 fn explained(error: Error, is_askable: bool) -> anyhow::Error {
     let words = error.server().map(|it| it.rpc.message.to_lowercase()).unwrap_or_default();
     let wants_to_ask = words.contains("elicit") || words.contains("sampling");
@@ -227,7 +230,7 @@ fn explained(error: Error, is_askable: bool) -> anyhow::Error {
     if wants_to_ask && !is_askable { error.context(UNASKED) } else { error }
 }
 
-/// A program has nowhere to go on with a task.
+/// Returns the misuse of `--detach` with a program: the task would end with it.
 fn homeless() -> Misuse {
     Misuse {
         what: "a program ends with this command, and its tasks with it".to_owned(),
@@ -236,12 +239,12 @@ fn homeless() -> Misuse {
     }
 }
 
-/// The arguments with the types that a schema gives them.
+/// Returns the arguments with the types that a schema gives them.
 fn build(typed: Typed, schema: &Json) -> Result<(Json, Origins), Vec<String>> {
     typed.by(SchemaDocument::new(schema).schema())
 }
 
-/// Words with the names that the schema has for arguments: what is required first.
+/// Returns the words with the names of the schema's arguments: required ones first.
 fn names_for(schema: &Json, words: &[String]) -> String {
     let document = SchemaDocument::new(schema);
     let schema = document.schema();
@@ -254,7 +257,7 @@ fn names_for(schema: &Json, words: &[String]) -> String {
     typed.collect::<Vec<_>>().join(" ")
 }
 
-/// What a tool said. Structured content is the same once more, unless it stands alone.
+/// Returns the content of a result. Structured content repeats it, and is shown only if it is alone.
 fn words(result: &ToolResult, folder: Option<&Folder>) -> Result<String> {
     match (&result.structured_content, result.content.is_empty()) {
         (Some(json), true) => Ok(format!("{}\n", out::json(&safe::json(json.as_str())))),
@@ -265,7 +268,7 @@ fn words(result: &ToolResult, folder: Option<&Folder>) -> Result<String> {
 const UNASKED: Hint = Hint(Cow::Borrowed(
     "the tool asks something: answer it with `--answer KEY=VALUE`, or run this on a terminal",
 ));
-/// How a name is sent that the schema allows and that looks like a slip.
+/// The hint about a name that the schema allows and that looks misspelt.
 const UNCHECKED: &str = "; `--unchecked` sends it all the same";
 const MOST_NAMES: usize = 20;
 const AFTER: &str = "\

@@ -1,4 +1,4 @@
-//! What servers say, for a person: text as text, everything else by name or in a file.
+//! Content of servers, for a person: text as text, everything else by name or in a file.
 
 use anyhow::Result;
 use ridethrough::model::{Content, Media, ResourceContents};
@@ -6,19 +6,19 @@ use ridethrough::model::{Content, Media, ResourceContents};
 use super::files::{Folder, Saved};
 use super::{base64, safe};
 
-/// Content in words, each piece from a new line. Bytes are saved if there is a folder for them.
+/// Returns content in words, each piece on a new line. Bytes are saved if there is a folder for them.
 pub(super) fn words(content: &[Content], folder: Option<&Folder>) -> Result<String> {
     let pieces: Result<Vec<String>> = content.iter().map(|piece| piece_of(piece, folder)).collect();
     Ok(lines(&pieces?))
 }
 
-/// What was read, in words.
+/// Returns the contents of a resource, in words.
 pub(super) fn contents(contents: &[ResourceContents], folder: Option<&Folder>) -> Result<String> {
     let pieces: Result<Vec<String>> = contents.iter().map(|it| resource(it, folder)).collect();
     Ok(lines(&pieces?))
 }
 
-/// Whether a piece of content is bytes, and no text.
+/// Whether a piece of content is bytes and not text.
 pub(super) fn is_bytes(piece: &Content) -> bool {
     match piece {
         Content::Audio(_) | Content::Image(_) => true,
@@ -27,12 +27,12 @@ pub(super) fn is_bytes(piece: &Content) -> bool {
     }
 }
 
-/// Whether what was read is bytes, and no text.
+/// Whether the contents of a resource are bytes and not text.
 pub(super) const fn is_blob(contents: &ResourceContents) -> bool {
     contents.text.is_none() && contents.blob.is_some()
 }
 
-/// The pieces, each of them ended by a line end.
+/// Joins the pieces, each ended by a line break.
 fn lines(pieces: &[String]) -> String {
     let mut text = String::new();
     for piece in pieces {
@@ -69,7 +69,7 @@ fn resource(contents: &ResourceContents, folder: Option<&Folder>) -> Result<Stri
     }
 }
 
-/// Bytes by name, or the file that they are in.
+/// Returns the name of bytes, or the file in which they were saved.
 fn bytes(what: &str, data: &str, mime_type: &str, folder: Option<&Folder>) -> Result<String> {
     let (what, kind) = (safe::line(what), safe::line(mime_type));
     let Some(bytes) = base64::decode(data) else {

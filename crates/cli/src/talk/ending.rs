@@ -1,4 +1,4 @@
-//! How a command ended, in words for people and in JSON for machines.
+//! The outcome of a command, in words for people and in JSON for machines.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -28,7 +28,7 @@ impl fmt::Display for With {
     }
 }
 
-/// What else a person can do about an error, which its command knows.
+/// A further hint about an error, known to the command.
 #[derive(Debug)]
 pub(super) struct Hint(pub(super) Cow<'static, str>);
 
@@ -38,7 +38,7 @@ impl fmt::Display for Hint {
     }
 }
 
-/// Tells why a command failed, if it did.
+/// Reports why a command failed, if it did.
 pub(crate) fn tell(ended: Result<ExitCode>, is_json: bool) -> Result<ExitCode> {
     let error = match ended {
         Ok(code) => return Ok(code),
@@ -81,14 +81,14 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     }
 }
 
-/// An error in the parts that a person reads, each fit for a terminal. What the server said is in the first part,
-/// on one line, so that it cannot pass for words of ours.
+/// An error in the parts that a person reads, each safe for a terminal. The server's words are in the first
+/// part, on one line, so that they cannot pass for ours.
 struct Explained {
     what: String,
-    /// What the server's error says beside its message.
+    /// The data of the server's error, besides its message.
     data: Option<String>,
     tried: Option<String>,
-    /// What to do, if there is anything: one line each.
+    /// The hints, if there are any: one line each.
     hints: Vec<String>,
 }
 
@@ -131,7 +131,7 @@ impl Explained {
         let is_login = next_step.is_some_and(next_step::is_login);
         let hint = hint.filter(|hint| !(is_login && hint == CHECK));
         let hint = hint.map(|hint| told_hint(error, &hint, proxy.is_some()));
-        // One line for both: the step begins where the library's advice ends.
+        // One line for both: the step continues the library's advice.
         let hint = [hint, next_step.map(str::to_owned)].into_iter().flatten().collect::<Vec<_>>();
         let hint = (!hint.is_empty()).then(|| safe::our_line(&hint.join("; ")));
         let required = error.server().map(|it| it.required_urls()).unwrap_or_default();
@@ -161,7 +161,7 @@ impl fmt::Display for Explained {
     }
 }
 
-/// What happened, with the server's words in it masked.
+/// Returns what happened, with the server's words in it masked.
 fn told_what(error: &Error, what: &str, proxy: Option<String>) -> String {
     let call = error.call();
     let quoted = [
@@ -183,7 +183,7 @@ fn told_what(error: &Error, what: &str, proxy: Option<String>) -> String {
     let what = in_flags::told(&what);
     match (failure_of(error), proxy) {
         (Some(failure), Some(proxy)) => what.replace(&failure.to_string(), &proxy),
-        // What cannot work as it is configured is said by the layer below.
+        // The layer below explains what is misconfigured.
         (Some(Failure { cause: Cause::Misconfigured, detail: Some(detail), .. }), None) => {
             what.replace(&format!("{} ({detail})", Cause::Misconfigured), detail)
         }
@@ -191,7 +191,7 @@ fn told_what(error: &Error, what: &str, proxy: Option<String>) -> String {
     }
 }
 
-/// What was tried. A connection that failed was tried, although nothing was sent.
+/// Returns what was tried. A connection that failed was tried, although nothing was sent.
 fn told_tried(error: &Error, tried: &str) -> String {
     let tried = in_flags::told(tried);
     let is_dialled = failure_of(error)
@@ -205,14 +205,15 @@ fn told_tried(error: &Error, tried: &str) -> String {
     }
 }
 
-/// What to do. A call that never reached its server needs one that is there, whatever its kind.
+/// Returns what to do. After a call that never reached its server, the address is to be checked, whatever the
+/// error's kind.
 fn told_hint(error: &Error, hint: &str, is_of_proxy: bool) -> String {
     let is_unreached = error.call().is_some_and(exit::is_unreached);
     let hint = if is_unreached { NOT_THERE.to_owned() } else { in_flags::told(hint) };
     if is_of_proxy { hint.replace(NOT_THERE, in_flags::PROXY) } else { hint }
 }
 
-/// What failed below HTTP, if that is why it ended.
+/// Returns the failure below HTTP, if that ended the call.
 fn failure_of(error: &Error) -> Option<&Failure> {
     match error.call().map(|it| &it.reason) {
         Some(Reason::Transport(failure)) => Some(failure),
@@ -220,7 +221,7 @@ fn failure_of(error: &Error) -> Option<&Failure> {
     }
 }
 
-/// What a server's error says beside its message, unless that is told as something to do.
+/// Returns the data of a server's error, unless a hint reports it.
 fn data_of(error: &ServerError) -> Option<String> {
     let data = error.json.member("data").filter(|it| it.as_str() != "null")?;
     if !error.required_urls().is_empty() {
@@ -233,11 +234,11 @@ fn data_of(error: &ServerError) -> Option<String> {
     })
 }
 
-/// What to do about a server that no connection leads to.
+/// The hint about a server to which no connection could be made.
 const NOT_THERE: &str = "check the address and that the server is running";
-/// What the library says about credentials of any kind.
+/// The library's hint about credentials of any kind.
 const CHECK: &str = "check the credentials for this server";
-/// How much of it is told to people.
+/// The most characters of a server's error data that people are shown.
 const LONGEST_DATA: usize = 1000;
 
 #[derive(Serialize)]
@@ -255,10 +256,10 @@ struct Details<'a> {
     tried: Option<&'a str>,
     /// What to do.
     hint: Option<String>,
-    /// The status of HTTP by which it ended.
+    /// The HTTP status by which the call ended.
     status: Option<u16>,
     may_have_run: bool,
-    /// What was tried, if the error tells it: a server's own error does not.
+    /// How many attempts were made, if the error tells: a server's own error does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     attempts: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -267,13 +268,13 @@ struct Details<'a> {
     elapsed_ms: Option<u64>,
     retry_after_ms: Option<u64>,
     exit_code: u8,
-    /// The server's own error, as it was sent but for our secrets.
+    /// The server's own error, as it was sent except for our secrets.
     #[serde(skip_serializing_if = "Option::is_none")]
     rpc: Option<Json>,
 }
 
 impl<'a> Details<'a> {
-    /// An end before any call was made.
+    /// Returns the report of a command that ended before any call was made.
     fn new(kind: &'static str, explained: &'a Explained, exit_code: u8) -> Self {
         let hints = &explained.hints;
         Self {

@@ -1,6 +1,6 @@
 //! Files for pictures, sounds and other bytes of a server.
 //!
-//! Names are ours: a server has no say in where something is written, and nothing is ever overwritten.
+//! We choose the names: a server cannot decide where something is written, and nothing is ever overwritten.
 
 use std::cell::RefCell;
 use std::fs::{self, OpenOptions};
@@ -15,9 +15,9 @@ use crate::misuse::Misuse;
 /// A folder to save into, or stdout.
 pub(super) struct Folder {
     path: PathBuf,
-    /// What all names begin with.
+    /// The beginning of all names.
     stem: String,
-    /// What goes to stdout, if that is where bytes go.
+    /// The bytes for stdout, if that is where they go.
     stream: Option<RefCell<Option<Vec<u8>>>>,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Saved {
 }
 
 impl Folder {
-    /// Makes the folder if there is none. The word may be anything: of it only letters and digits count.
+    /// Makes the folder if there is none. Only letters and digits of the word are used.
     pub(super) fn open(path: &Path, word: &str) -> Result<Self> {
         if path == Path::new("-") {
             if io::stdout().is_terminal() {
@@ -51,12 +51,12 @@ impl Folder {
         Ok(Self { path: path.to_owned(), stem, stream: None })
     }
 
-    /// Keeps bytes for stdout, which is no terminal.
+    /// Keeps bytes for stdout, which is not a terminal.
     pub(super) fn stdout() -> Self {
         Self { path: "-".into(), stem: String::new(), stream: Some(RefCell::default()) }
     }
 
-    /// Saves bytes under the next name that is free, and says where.
+    /// Saves bytes under the next free name, and returns where.
     pub(super) fn save(&self, bytes: &[u8], mime_type: &str) -> Result<Saved> {
         if let Some(stream) = &self.stream {
             stream.borrow_mut().get_or_insert_default().extend_from_slice(bytes);
@@ -80,8 +80,9 @@ impl Folder {
 }
 
 impl Talk {
-    /// Where bytes go if no folder was named: to a stdout that is no terminal, if they are the only piece, as
-    /// `curl` and `gh` do it. Bytes beside other pieces are told of, because a file would hold their names only.
+    /// Returns stdout as the place for bytes if no folder was named: if it is not a terminal and they are the
+    /// only piece, as in `curl` and `gh`. Bytes beside other pieces are reported, because the output would
+    /// hold their names only.
     pub(super) fn stdout_for(&self, named: Option<&Folder>, is_bytes: &[bool]) -> Option<Folder> {
         if named.is_some() || self.is_json || io::stdout().is_terminal() {
             return None;
@@ -96,12 +97,12 @@ impl Talk {
     }
 }
 
-/// The bytes that go to stdout in place of words, if there are some.
+/// Returns the bytes that go to stdout in place of words, if there are some.
 pub(super) fn streamed(folder: Option<&Folder>) -> Option<Vec<u8>> {
     folder?.stream.as_ref()?.take()
 }
 
-/// How names of such files end.
+/// Returns the extension of a file with this content type.
 fn extension(mime_type: &str) -> &'static str {
     let kind = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let known = EXTENSIONS.iter().find(|(known, _)| *known == kind);

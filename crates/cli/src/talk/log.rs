@@ -1,4 +1,4 @@
-//! The log of a server: how much of it is asked for, and how it is told on stderr.
+//! The log of a server: how much of it is asked for, and how it is shown on stderr.
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -7,7 +7,7 @@ use ridethrough::model::{LogLevel, LogMessage, Notification};
 
 use super::{Talk, safe};
 
-/// How much a message of the log must matter: the levels of RFC 5424, the least first.
+/// The levels of a log message, of RFC 5424, the least first.
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Level {
     Debug,
@@ -21,8 +21,8 @@ pub(super) enum Level {
 }
 
 impl Talk {
-    /// Asks the server for its log, and tells what comes for as long as the client lives. A server that has none is
-    /// no reason not to go on.
+    /// Asks the server for its log, and shows it for as long as the client lives. A server without a log is
+    /// not an error.
     pub(super) async fn tell_log(&self, level: Level) -> Result<()> {
         let (mut notifications, terminal) = (self.client.notifications(), self.terminal.clone());
         self.ask_for_log(level).await?;
@@ -36,7 +36,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Says from which level on the log is wanted.
+    /// Sets the level from which on the server sends its log.
     pub(super) async fn ask_for_log(&self, level: Level) -> Result<()> {
         match self.timed(self.client.set_log_level(level.into())).await {
             Err(Error::Server(error)) => {
@@ -50,7 +50,7 @@ impl Talk {
     }
 }
 
-/// A message on one line: `log warning (database): the disk is nearly full`.
+/// Returns a message on one line: `log warning (database): the disk is nearly full`.
 fn words(message: &LogMessage) -> String {
     let logger = message.logger.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
     let data = message.data.string();

@@ -1,8 +1,8 @@
 //! The commands that talk to a server, one file each.
 //!
-//! Here is what they share: the flags, a client, somebody who tells what happens on the way, and how
-//! an end becomes words and an exit code. stdout is data, stderr is for people, and nothing that a
-//! server says is printed before `safe` has seen it.
+//! They share what is here: the flags, a client, a task that shows what happens meanwhile, and the way from
+//! an outcome to words and an exit code. stdout is data, stderr is for people, and the words of a server are
+//! printed only after they went through `safe`.
 
 mod arguments;
 mod aside;
@@ -86,7 +86,7 @@ pub(crate) enum TalkCommand {
     Watch(watch::WatchArgs),
 }
 
-/// Carries a command out.
+/// Runs a command that talks to a server.
 pub(crate) fn play(command: &TalkCommand) -> Result<ExitCode> {
     match command {
         TalkCommand::Call(args) => call::play(args),
@@ -101,7 +101,7 @@ pub(crate) fn play(command: &TalkCommand) -> Result<ExitCode> {
     }
 }
 
-/// What every such command takes.
+/// The arguments that every such command takes.
 #[derive(clap::Args)]
 pub(crate) struct Common {
     /// The server: a URL such as `https://example.com/mcp`, or its name in the config file of an MCP host;
@@ -114,43 +114,43 @@ pub(crate) struct Common {
     options: Options,
 }
 
-/// A command under way: its client, and what it was told.
+/// A running command: its client, and its settings.
 struct Talk {
     /// The server, as it was typed.
     server: String,
-    /// The server, without what is secret about it.
+    /// The server, without its secrets.
     shown: String,
-    /// The server, as hints name it.
+    /// The server in the words of its user, for hints.
     spoken: Spoken,
     /// Whether the server is a program, which ends with the command.
     is_program: bool,
-    /// What it prints besides messages, if it is a program.
+    /// The first stray line on stdout, if the server is a program.
     stray_line: StrayLine,
     client: Client,
     terminal: Arc<Terminal>,
-    /// Whoever answers the server's questions.
+    /// The answers to the server's questions.
     questions: Arc<Questions>,
-    /// Whoever tells what happens on the way.
+    /// The task that shows what happens meanwhile.
     teller: AbortHandle,
     settings: Settings,
     is_json: bool,
-    /// When its client was made: moments of the client count from there.
+    /// When the client was made: moments of the client count from there.
     born: Instant,
-    /// When its time is over.
+    /// When the command's time is over.
     ends: Option<Instant>,
-    /// Whether a tool was called: then its run may outlive this process.
+    /// Whether a tool was called, whose run may outlive this process.
     is_tool_called: AtomicBool,
-    /// What the server goes on with by itself, while it is waited for.
+    /// The task of the server that is being waited for.
     task: Mutex<Option<Arc<Task>>>,
 }
 
-/// Talks to a server from the first word to the last, and says how it ended. On a terminal the server may
-/// ask.
+/// Talks to a server from beginning to end, and reports the outcome. On a terminal the server may ask
+/// questions.
 fn talk(common: &Common, work: impl AsyncFnOnce(&Talk) -> Result<Exit>) -> Result<ExitCode> {
     talk_asked(common, &questions::Flags::default(), Asking::OnTerminal, work)
 }
 
-/// The same, with answers of the command line.
+/// Talks to a server, with answers from the command line.
 fn talk_asked(
     common: &Common,
     flags: &questions::Flags,
@@ -161,7 +161,7 @@ fn talk_asked(
     ending::tell(ended, common.json)
 }
 
-/// Ends a command whose server was typed behind what is asked of it, `second`.
+/// Reports a command whose server was typed behind the word that is asked of it, `second`.
 fn ended_as_swapped(
     common: &Common,
     [command, what]: [&str; 2],
@@ -224,10 +224,10 @@ fn hold(
         talk.through(work).await
     });
     if is_program {
-        // Dropped with its tasks, a program that did not leave in time is killed: that is waited for.
+        // A program that did not leave in time is killed when its tasks are dropped, which takes a moment.
         runtime.shutdown_timeout(LAST_WORDS);
     } else {
-        // Whatever is still under way, a look-up of a name for example, is of no interest any more.
+        // Whatever is still under way, such as a name lookup, is of no interest any more.
         runtime.shutdown_background();
     }
     ended.map_err(|error| {
@@ -237,13 +237,13 @@ fn hold(
 }
 
 impl Talk {
-    /// Does the work, or stops when a person wants it; says goodbye to the server in either case.
+    /// Does the work, or stops at a signal; closes the client in either case.
     async fn through(&self, work: impl AsyncFnOnce(&Self) -> Result<Exit>) -> Result<ExitCode> {
         let ended = self.worked(work).await;
         self.terminal.done();
-        // A server that does not answer to that has no say in how long this takes.
+        // A server that does not answer cannot make this take longer.
         let _ = timeout(self.time_for_goodbye(), self.client.close()).await;
-        // Events end with the client; what happened last is still told.
+        // The events end with the client; the last ones are still shown.
         let told = async {
             while !self.teller.is_finished() {
                 sleep(Duration::from_millis(1)).await;
@@ -272,14 +272,15 @@ impl Talk {
         }
     }
 
-    /// How long the end of a session may take: a command whose time is over says no more than that it leaves.
+    /// Returns how long the end of a session may take: a command whose time is over only sends the request.
     fn time_for_goodbye(&self) -> Duration {
         let longest = if self.is_program { PROGRAM_GOODBYE } else { GOODBYE };
         let left = self.ends.map(|ends| ends.saturating_duration_since(Instant::now()));
         left.map_or(longest, |left| left.clamp(SHORTEST_GOODBYE, longest))
     }
 
-    /// Does the work, unless a person stops it: by Ctrl-C, which is a no to the first question that is open.
+    /// Does the work, unless a signal stops it. The first Ctrl-C during an open question only declines the
+    /// question.
     async fn worked(&self, work: impl AsyncFnOnce(&Self) -> Result<Exit>) -> Result<ExitCode> {
         let mut working = pin!(work(self));
         let mut asked = Box::pin(until::asked());
@@ -288,7 +289,7 @@ impl Talk {
                 ended = &mut working => return ended.map(ExitCode::from),
                 code = &mut asked => code,
             };
-            // Before the next question is shown: a Ctrl-C that answers it at once is heard too.
+            // Before the next question is shown, so that a Ctrl-C that declines it at once is noticed too.
             asked = Box::pin(until::asked());
             if code == CTRL_C && self.questions.stop_question() {
                 continue;
@@ -306,14 +307,15 @@ impl Talk {
         }
     }
 
-    /// Lists the tools, and keeps their names for whoever completes them.
+    /// Lists the tools, and keeps their names for shell completion.
     async fn tools(&self) -> Result<Vec<Tool>> {
         let tools = self.listed("tools", self.timed(self.client.tools()).await).await?;
         tool_names::keep(&self.server, tools.iter().map(|tool| tool.name.as_str()));
         Ok(tools)
     }
 
-    /// What was listed. A server that does not say that it has such things may know no word for their list.
+    /// Returns the list. An error of a server that does not declare `what` means an empty list: it may not
+    /// know the method.
     async fn listed<T>(&self, what: &str, listed: Result<Vec<T>, Error>) -> Result<Vec<T>> {
         if let Err(Error::Server(_)) = &listed
             && self.client.connect().await.is_ok_and(|server| !server.can(what))
@@ -324,11 +326,11 @@ impl Talk {
     }
 
     fn task(&self) -> MutexGuard<'_, Option<Arc<Task>>> {
-        // It is never half changed.
+        // Each change is one assignment, so a poisoned lock holds a whole value.
         self.task.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives a call or a list the time that is left.
+    /// Limits a call or a list to the time that is left.
     fn timed<T: Timed>(&self, asked: T) -> T {
         match self.ends {
             Some(ends) => asked.within(ends.saturating_duration_since(Instant::now())),
@@ -336,7 +338,7 @@ impl Talk {
         }
     }
 
-    /// Writes what was said; bytes that go to stdout stand there alone, and words go to stderr then.
+    /// Writes content; if bytes go to stdout they are alone there, and words go to stderr.
     fn print_content(
         &self,
         folder: Option<&Folder>,
@@ -355,7 +357,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Writes data: as it is for machines, or in words.
+    /// Writes data: unchanged for machines, or in words.
     fn print(
         &self,
         json: impl FnOnce() -> String,
@@ -374,12 +376,12 @@ impl Talk {
     }
 }
 
-/// Which tool may have been meant by a name that none has.
+/// Returns a question whether a tool of a similar name was meant.
 fn nearest_tool(name: &str, tools: &[Tool]) -> Option<String> {
     near::question(name, tools.iter().map(|tool| tool.name.as_str())).map(|it| safe::line(&it))
 }
 
-/// The members of a list, each as the server wrote it.
+/// Joins the members of a list, each as the server wrote it.
 fn joined<'a>(members: impl Iterator<Item = &'a Json>) -> String {
     members.map(Json::as_str).collect::<Vec<_>>().join(",")
 }
@@ -387,10 +389,11 @@ fn joined<'a>(members: impl Iterator<Item = &'a Json>) -> String {
 const MASKED: &str = "note: what the server repeated of your token, your headers or the URL's query is shown as `...`";
 /// How long the end of a session may take.
 const GOODBYE: Duration = Duration::from_secs(1);
-/// A program that stays when its stdin ends is asked to leave after two seconds, and killed a while later.
+/// How long the end of a program may take. A program that stays when its stdin ends is asked to leave after
+/// two seconds, and killed a while later.
 const PROGRAM_GOODBYE: Duration = Duration::from_secs(4);
-/// Enough to write one request to a server that is near.
+/// The shortest time for a goodbye: enough to write one request to a server that is near.
 const SHORTEST_GOODBYE: Duration = Duration::from_millis(100);
-/// The exit code of a command that was stopped by it.
+/// The exit code of a command that Ctrl-C stopped.
 const CTRL_C: u8 = 130;
 const LAST_WORDS: Duration = Duration::from_millis(100);

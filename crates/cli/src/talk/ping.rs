@@ -10,7 +10,7 @@ use super::questions::{Asking, Flags};
 use super::{Common, Talk, safe, talk_asked};
 use crate::exit::Exit;
 
-/// What `ping` is asked for.
+/// The arguments of `ridethrough ping`.
 #[derive(clap::Args)]
 pub(crate) struct PingArgs {
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub(super) fn play(args: &PingArgs) -> Result<ExitCode> {
     })
 }
 
-/// What was found.
+/// The findings of `ping`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PingResult {
@@ -60,7 +60,7 @@ async fn ping(talk: &Talk, count: u16) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// In milliseconds, to the microsecond.
+/// Returns the time since `began` in milliseconds, to the microsecond.
 fn millis_since(began: Instant) -> f64 {
     (began.elapsed().as_secs_f64() * 1e6).round() / 1e3
 }

@@ -1,10 +1,10 @@
-//! How far a call is, as a line for a terminal.
+//! The progress of a call, as a line for a terminal.
 
 use ridethrough::model::Progress;
 
 use super::safe;
 
-/// `[#####.....]  50 %  5 of 10: copying`, as far as the server says these things.
+/// Returns `[#####.....]  50 %  5 of 10: copying`, as far as the server gives these values.
 pub(super) fn line(step: &Progress) -> String {
     let message = step.message.as_deref().map(safe::line);
     let message = message.map(|it| format!(": {it}")).unwrap_or_default();

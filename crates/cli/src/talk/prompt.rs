@@ -17,7 +17,7 @@ use crate::next_step;
 use crate::out::{Colour, painted};
 use crate::secrets;
 
-/// What `prompt` is asked for.
+/// The arguments of `ridethrough prompt`.
 #[derive(clap::Args)]
 pub(crate) struct PromptArgs {
     #[command(flatten)]
@@ -60,7 +60,7 @@ impl PromptArgs {
         let given = Json::empty_object().with_members(members);
         let result = talk.timed(talk.client.get_prompt(&self.name, given)).await?;
         let pieces = result.messages.iter().flat_map(|it| &it.content);
-        // Who speaks is a piece of text too: bytes are never all that there is.
+        // The speaker of each message is text too, so bytes are never the only piece.
         let is_bytes: Vec<_> = pieces.map(content::is_bytes).chain([false]).collect();
         talk.stdout_for(folder.as_ref(), &is_bytes);
         let messages = messages(&result, folder.as_ref())?;
@@ -73,7 +73,8 @@ impl PromptArgs {
         Ok(Exit::Done)
     }
 
-    /// What is wrong with what was typed; words without names get those of the prompt, in their order.
+    /// Returns the fault of what was typed; words without names get those of the prompt's arguments, in their
+    /// order.
     async fn with_names(&self, talk: &Talk, fault: String) -> String {
         if let Some(spelling) = arguments::spelling(&self.arguments) {
             return format!("{fault}; {spelling}");
@@ -83,7 +84,7 @@ impl PromptArgs {
         if unnamed.is_empty() {
             return fault;
         }
-        // Who cannot be asked is told of without them.
+        // If the prompts cannot be listed, the fault is reported without names.
         let prompts = talk.timed(talk.client.prompts()).await.unwrap_or_default();
         let prompt = prompts.iter().find(|prompt| prompt.name == self.name);
         let names = prompt.into_iter().flat_map(|it| &it.arguments);
@@ -95,7 +96,7 @@ impl PromptArgs {
         if typed.is_empty() { fault } else { format!("{fault}; {by_name}: `{typed}`") }
     }
 
-    /// What is wrong with what was filled in.
+    /// Returns the faults of the arguments.
     fn faults(&self, pairs: &[(String, String)], prompts: &[Prompt]) -> Vec<String> {
         let Some(prompt) = prompts.iter().find(|prompt| prompt.name == self.name) else {
             let names: Vec<_> = prompts.iter().map(|it| it.name.as_str()).collect();
@@ -131,7 +132,7 @@ impl PromptArgs {
     }
 }
 
-/// Who says what.
+/// Returns the speaker and the words of each message.
 fn messages(result: &PromptResult, folder: Option<&Folder>) -> Result<Vec<(&'static str, String)>> {
     let said = result.messages.iter().map(|message| {
         let role = match message.role {

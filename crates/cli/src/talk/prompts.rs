@@ -1,4 +1,4 @@
-//! `ridethrough prompts`: the prompts of a server, with what they can be filled in with.
+//! `ridethrough prompts`: lists the prompts of a server, with their arguments.
 
 use anyhow::Result;
 use ridethrough::model::Prompt;

@@ -1,4 +1,5 @@
-//! What a server asks while a command runs, and who answers: a person at the terminal, or flags.
+//! The questions that a server asks while a command runs, and their answers: by a person at the terminal, or
+//! by flags.
 //!
 //! What can be answered is declared, so that a server offers the tools that need it; everything else is
 //! refused, and a line on stderr says so. A server's words are quoted line by line: they never look like
@@ -54,11 +55,11 @@ pub(super) enum Asking {
     OnTerminal,
 }
 
-/// Everybody who answers.
+/// The sources of answers: the terminal, `--answer`, and the model.
 pub(super) struct Questions {
     terminal: Arc<Terminal>,
     asking: Asking,
-    /// Who asks, as people know it.
+    /// The server that asks, as people know it.
     server: String,
     console: Option<Console>,
     answers: Option<Answers>,
@@ -83,24 +84,25 @@ impl Questions {
         Ok(Arc::new(Self { terminal, asking, server, console, answers, is_misfit, model }))
     }
 
-    /// Whether the server is told that it may ask anything.
+    /// Whether any capability to answer is declared to the server.
     pub(super) const fn is_open(&self) -> bool {
         self.console.is_some() || self.answers.is_some() || self.model.is_some()
     }
 
-    /// Whether answers that were given do not fit what the server asked.
+    /// Whether answers that were given do not fit the server's form.
     pub(super) fn is_misfit(&self) -> bool {
         self.is_misfit.load(Relaxed)
     }
 
-    /// Lets a client declare what can be answered here. Then a session is preferred: a server that speaks both
-    /// eras, and whose code asks in the older way, cannot ask without one.
+    /// Declares to a client's server what can be answered here. A session is then preferred: a server that
+    /// speaks both eras, and whose code asks in the older way, cannot ask without one.
     pub(super) fn declare(self: &Arc<Self>, mut builder: ClientBuilder) -> ClientBuilder {
         if self.is_open() {
             builder = builder.prefer_era(Era::Legacy);
         }
         if self.asking == Asking::OnTerminal {
-            // Not a question, but declared for the same reason: a server may offer more then.
+            // Tasks are not questions, but they are declared for this reason too: a server may offer more
+            // then.
             builder = builder.tasks();
         }
         if self.console.is_some() || self.answers.is_some() {
@@ -113,7 +115,7 @@ impl Questions {
         }
         if let Some(model) = self.model.clone() {
             let terminal = self.terminal.clone();
-            // As it is: a result may have more in it than this client knows of.
+            // The result is passed on unchanged: it may contain more than this client knows.
             builder = builder.on_request(SAMPLING, move |params| {
                 let (model, terminal) = (model.clone(), terminal.clone());
                 async move { model.answer(params, terminal).await }
@@ -122,12 +124,12 @@ impl Questions {
         builder
     }
 
-    /// Ctrl-C was pressed. Returns whether a question takes it for a no.
+    /// Handles Ctrl-C. Returns whether a question took it for a no.
     pub(super) fn stop_question(&self) -> bool {
         self.console.as_ref().is_some_and(Console::stop_question)
     }
 
-    /// What is to be said at the end: answers that nobody asked for.
+    /// Returns a note for the end: answers for which no form asked.
     pub(super) fn last_words(&self) -> Option<String> {
         let unused = self.answers.as_ref()?.unused();
         let unused: Vec<_> = unused.iter().map(|it| format!("`{}`", safe::line(it))).collect();
@@ -194,7 +196,7 @@ impl Questions {
                 PersonAnswer::Line(line) => line,
                 heard => return closed(dialogue, &heard),
             };
-            // The check of a stranger's schema holds up nobody.
+            // The check of a server's schema must not hold up other work.
             let checked = aside::briefly(move || {
                 let taken = form.take(&line);
                 (form, taken)
@@ -219,7 +221,7 @@ impl Questions {
         }
     }
 
-    /// Shows a person where the server wants them to go.
+    /// Shows a person the page that the server wants them to visit.
     async fn url(self: Arc<Self>, request: UrlRequest) -> Elicited {
         let Some(console) = &self.console else { return Elicited::Declined };
         let mut dialogue = console.open().await;
@@ -244,7 +246,7 @@ impl Questions {
     }
 }
 
-/// A person gave no line.
+/// Returns the outcome if a person gave no line.
 fn closed(dialogue: console::Dialogue<'_>, heard: &PersonAnswer) -> Elicited {
     match heard {
         PersonAnswer::End => {
@@ -258,13 +260,13 @@ fn closed(dialogue: console::Dialogue<'_>, heard: &PersonAnswer) -> Elicited {
     }
 }
 
-/// What a form asks for.
+/// Returns the names of the form's fields.
 fn fields(form: &Form) -> String {
     let names: Vec<_> = form.names().iter().map(|it| format!("`{it}`")).collect();
     if names.is_empty() { "for a yes".to_owned() } else { names.join(", ") }
 }
 
-/// Words of a server, each line marked as such.
+/// Quotes words of a server, each line marked as such.
 fn quoted(words: &str) -> String {
     let words = super::schema::cut(words, LONGEST);
     let mut quoted = String::new();
@@ -278,6 +280,6 @@ fn quoted(words: &str) -> String {
 const HEADING: &str = "Questions of the server";
 const SAMPLING: &str = "sampling/createMessage";
 const QUOTE: &str = "  | ";
-/// As much of a server's words as a person would read.
+/// The most characters of a server's words that are shown.
 const LONGEST: usize = 4000;
 const MOST_LINES: usize = 40;

@@ -9,7 +9,7 @@ use super::files::Folder;
 use super::{Common, Talk, content, ended_as_swapped, talk};
 use crate::exit::Exit;
 
-/// What `read` is asked for.
+/// The arguments of `ridethrough read`.
 #[derive(clap::Args)]
 pub(crate) struct ReadArgs {
     #[command(flatten)]
@@ -22,7 +22,7 @@ pub(crate) struct ReadArgs {
 }
 
 pub(super) fn play(args: &ReadArgs) -> Result<ExitCode> {
-    // A resource of a server that has a name may be a web page.
+    // The URI of a resource may be a web page, if the server was given by name.
     let is_uri = args.common.server.contains("://");
     let swapped = || ended_as_swapped(&args.common, ["read", "resource"], &args.uri, &[]);
     if let Some(ended) = is_uri.then(swapped).flatten() {

@@ -1,4 +1,4 @@
-//! What `tools` and `call` would make of a schema, without a server: for checks that feed us anything.
+//! Runs `tools` and `call` on a schema without a server, for fuzzing.
 
 use ridethrough::Json;
 
@@ -6,19 +6,19 @@ use super::arguments;
 use super::schema::{SchemaDocument, check};
 use super::tools;
 
-/// What came of it.
+/// The result of a rehearsal.
 pub struct SchemaRehearsal {
     /// What would be shown of the schema.
     pub shown: String,
-    /// What would be sent, unless the words are refused.
+    /// The arguments that would be sent, unless the words are refused.
     pub arguments: Option<String>,
     /// Why nothing would be sent.
     pub faults: Vec<String>,
-    /// What a person would be told though it would be sent.
+    /// Warnings about arguments that would be sent nevertheless.
     pub warnings: Vec<String>,
 }
 
-/// Shows a schema and holds words against it; `None` if it is no JSON.
+/// Shows a schema and checks words against it; `None` if it is not JSON.
 pub fn rehearse_schema(schema: &str, words: &[String]) -> Option<SchemaRehearsal> {
     let schema = Json::new(schema.to_owned()).ok()?;
     let document = SchemaDocument::new(&schema);

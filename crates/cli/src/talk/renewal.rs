@@ -1,4 +1,4 @@
-//! The end of a command, while a token is being renewed.
+//! The end of a command while a token is being renewed.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -8,17 +8,18 @@ use tokio::time::timeout;
 use super::terminal::Terminal;
 use crate::options::Settings;
 
-/// Lets a token that is being renewed be stored: the next command needs it.
+/// Waits until a token that is being renewed is stored: the next command needs it.
 pub(super) async fn wait(settings: &Settings, terminal: &Terminal) {
     let mut renewed = pin!(settings.renewals_ended());
     if timeout(SILENCE, &mut renewed).await.is_err() {
         terminal.say("done; waiting for a token that is being renewed");
-        // Whoever does not answer in this time has lost the answer.
+        // After this time the authorization server's answer is lost.
         let _ = timeout(LONGEST, renewed).await;
     }
 }
 
-/// After this long somebody who waits is told what for.
+/// How long a person waits before they are told what for.
 const SILENCE: Duration = Duration::from_secs(2);
-/// A refresh takes 10 s at most, and its repetition 10 s more; so long it is waited for the lock, too.
+/// The longest wait. A refresh takes 10 s at most, its repetition 10 s more, and the lock may take as long
+/// again.
 const LONGEST: Duration = Duration::from_secs(40);

@@ -1,4 +1,4 @@
-//! `ridethrough resources`: what can be read from a server, and the templates of what can.
+//! `ridethrough resources`: lists the resources of a server, and its templates of them.
 
 use anyhow::Result;
 use ridethrough::model::{Resource, ResourceTemplate};
@@ -12,7 +12,7 @@ pub(super) async fn list(talk: &Talk) -> Result<Exit> {
     let resources = talk.listed("resources", resources).await?;
     let templates = talk.timed(talk.client.resource_templates()).await;
     let templates = match templates {
-        // Many servers that have resources do not know the method for templates.
+        // Many servers with resources do not know the method for templates.
         Err(error) if error.server().is_some_and(|it| it.rpc.code == METHOD_NOT_FOUND) => {
             Vec::new()
         }

@@ -1,9 +1,9 @@
-//! Makes words of servers fit to be printed: without our secrets, and harmless for a terminal.
+//! Makes words of servers safe to print: without our secrets, and harmless for a terminal.
 //!
-//! A terminal obeys control characters: they move the cursor, change the title, paste into the shell.
-//! Others hide text or turn it around. All of them are shown as what they are, `\u{1b}`, in everything that
-//! people read: on a terminal, on stderr, and in lists, whose lines are ours. Only the text of an answer
-//! reaches a file or a pipe as it was sent.
+//! A terminal obeys control characters: they move the cursor, change the title, paste into the shell. Other
+//! characters hide text or reverse it. All of them are shown as escapes, `\u{1b}`, in everything that people
+//! read: on a terminal, on stderr, and in lists, whose lines are ours. Only the text of an answer reaches a
+//! file or a pipe as it was sent.
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
@@ -12,39 +12,40 @@ use ridethrough_bridge::is_harmful;
 
 use crate::secrets;
 
-/// A server's text of several lines. Line ends and tabs stay.
+/// Makes a server's text of several lines safe. Line breaks and tabs stay.
 pub(crate) fn text(raw: &str) -> String {
     harmless_text(&secrets::masked(raw))
 }
 
-/// A server's text as data for stdout: harmless where a terminal shows it, and anywhere else as it was sent but for
-/// our secrets. A file must hold what the server sent, and a program in a pipe knows what it reads.
+/// Makes a server's text safe as data for stdout: harmless on a terminal, and anywhere else as it was sent
+/// except for our secrets. A file must hold what the server sent, and a program in a pipe knows what it
+/// reads.
 pub(crate) fn data(raw: &str) -> String {
     if io::stdout().is_terminal() { text(raw) } else { secrets::masked(raw) }
 }
 
-/// A server's text that must stay on one line.
+/// Makes a server's text safe that must stay on one line.
 pub(crate) fn line(raw: &str) -> String {
     harmless_line(&secrets::masked(raw))
 }
 
-/// A server's JSON, on one line. But for secrets it says the same as before: such characters stand in strings only,
-/// where they can be written as escapes, and line ends stand between values only.
+/// Makes a server's JSON safe, on one line. Except for secrets its meaning is unchanged: control characters
+/// occur only in strings, where they can be written as escapes, and line breaks only between values.
 pub(crate) fn json(raw: &str) -> String {
     harmless_json(&secrets::masked_json(raw))
 }
 
-/// A text of ours, in which the words of a server went through one of the others.
+/// Makes a text of ours safe, in which the words of a server went through one of the functions above.
 pub(crate) fn our_text(raw: &str) -> String {
     harmless_text(&secrets::masked_in_ours(raw))
 }
 
-/// A line of ours, in which the words of a server went through one of the others.
+/// Makes a line of ours safe, in which the words of a server went through one of the functions above.
 pub(crate) fn our_line(raw: &str) -> String {
     harmless_line(&secrets::masked_in_ours(raw))
 }
 
-/// JSON of ours, in which the words of a server went through one of the others.
+/// Makes JSON of ours safe, in which the words of a server went through one of the functions above.
 pub(crate) fn our_json(raw: &str) -> String {
     harmless_json(&secrets::masked_in_our_json(raw))
 }

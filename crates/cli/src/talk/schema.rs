@@ -1,8 +1,8 @@
-//! As much of JSON Schema as it takes to give an argument its type and to say in words what fits. Whether
-//! a value fits is `check`'s matter.
+//! As much of JSON Schema as is needed to give an argument its type and to say in words what fits. Whether a
+//! value fits is decided in `check`.
 //!
-//! A schema is a stranger's: its size, the depth that is looked into and the steps that are taken are
-//! bounded, and its words are made harmless by whoever prints them.
+//! A schema comes from the server and is not trusted: its size, the depth that is looked into and the number
+//! of steps are bounded, and the code that prints its words makes them harmless.
 
 mod check;
 mod choices;
@@ -24,13 +24,13 @@ pub(super) use unknown::SENT;
 /// A schema as a server sent it.
 pub(super) struct SchemaDocument {
     root: Tree,
-    /// How many more steps are taken in it.
+    /// How many more steps may be taken in it.
     steps: Cell<usize>,
-    /// Why nothing is known of it, if nothing is.
+    /// Whether the schema is too large to be looked at.
     is_too_large: bool,
 }
 
-/// A schema, or a part of one, with the whole that its references point into.
+/// A schema, or a part of one, with the document that its references point into.
 #[derive(Clone, Copy)]
 pub(super) struct Schema<'a> {
     document: &'a SchemaDocument,
@@ -45,7 +45,7 @@ impl SchemaDocument {
         Self { root, steps: Cell::new(MOST_STEPS), is_too_large }
     }
 
-    /// Whether it is so large that nobody looked.
+    /// Whether the schema is too large to be looked at.
     pub(super) const fn is_too_large(&self) -> bool {
         self.is_too_large
     }
@@ -54,7 +54,7 @@ impl SchemaDocument {
         Schema { document: self, node: &self.root }.followed()
     }
 
-    /// The part that a JSON pointer points at.
+    /// Returns the part that a JSON pointer points at.
     fn part(&self, pointer: &str) -> Option<Schema<'_>> {
         let node = self.root.pointer(pointer)?;
         Some(Schema { document: self, node }.followed())
@@ -69,13 +69,13 @@ impl SchemaDocument {
 }
 
 impl<'a> Schema<'a> {
-    /// The properties of an object, in their order.
+    /// Returns the properties of an object, in their order.
     pub(super) fn properties(self) -> impl Iterator<Item = (&'a str, Self)> {
         let properties = self.node.member("properties").map_or(&[][..], Tree::members);
         properties.iter().map(move |(name, node)| (name.as_str(), self.at(node)))
     }
 
-    /// The property of this name, also if it stands in one of the forms that an object may have.
+    /// Returns the property of this name, also from one of the alternative forms of an object.
     pub(super) fn property(self, name: &str) -> Option<Self> {
         self.property_at(name, 0)
     }
@@ -90,30 +90,30 @@ impl<'a> Schema<'a> {
         })
     }
 
-    /// The names that an object cannot do without.
+    /// Returns the names of required properties.
     pub(super) fn required(self) -> Vec<&'a str> {
         let names = self.node.member("required").map_or(&[][..], Tree::elements);
         names.iter().filter_map(Tree::text).collect()
     }
 
-    /// The names that are required and of which nothing else is said.
+    /// Returns the required names that the schema says nothing else about.
     pub(super) fn undescribed(self) -> Vec<&'a str> {
         let names = self.required().into_iter();
         names.filter(|name| self.property(name).is_none()).take(MOST_VALUES).collect()
     }
 
-    /// What the server says of it, without our secrets.
+    /// Returns the server's description, without our secrets.
     pub(super) fn description(self) -> Option<String> {
         let said = self.node.member("description").and_then(Tree::text)?;
         Some(masked_and_cut(said, LONGEST_TEXT))
     }
 
-    /// What is taken if nothing is given, as JSON without our secrets.
+    /// Returns the default value, as JSON without our secrets.
     pub(super) fn default(self) -> Option<String> {
         self.node.member("default").map(|it| shown(&it.json()))
     }
 
-    /// What the elements of a list must be.
+    /// Returns the schema of a list's elements.
     pub(super) fn items(self) -> Option<Self> {
         let own = self.node.member("items").map(|node| self.at(node));
         own.or_else(|| {
@@ -121,7 +121,7 @@ impl<'a> Schema<'a> {
         })
     }
 
-    /// The types that are allowed; none named means any.
+    /// Returns the allowed types; an empty list means any.
     pub(super) fn types(self) -> Vec<&'a str> {
         self.types_at(0)
     }
@@ -146,7 +146,7 @@ impl<'a> Schema<'a> {
         types
     }
 
-    /// The only values that are allowed, as JSON, if they are named.
+    /// Returns the only allowed values, as JSON, if they are named.
     pub(super) fn values(self) -> Option<Vec<String>> {
         let named = self.node.member("enum").map(Tree::elements);
         named
@@ -154,8 +154,8 @@ impl<'a> Schema<'a> {
             .or_else(|| self.node.member("const").map(|it| vec![it.json()]))
     }
 
-    /// What fits, in words: `integer, at least 1`, `one of "a", "b"` or `array of string or null`. What the server
-    /// said is without our secrets there.
+    /// Returns what fits, in words: `integer, at least 1`, `one of "a", "b"` or `array of string or null`.
+    /// The server's words in it are without our secrets.
     pub(super) fn words(self) -> String {
         cut(&self.words_at(0), LONGEST_TEXT).to_owned()
     }
@@ -184,21 +184,21 @@ impl<'a> Schema<'a> {
         words
     }
 
-    /// The first of the schemas that hold together of which there is something to say.
+    /// Returns the words for the first of the combined schemas that has any.
     fn parts_words(self, depth: usize) -> String {
         let parts = if depth > DEEPEST_BRANCH { Vec::new() } else { self.parts() };
         let words = parts.into_iter().map(|it| it.words_at(depth + 1));
         words.into_iter().find(|it| it != ANY).unwrap_or_else(|| ANY.to_owned())
     }
 
-    /// One type, with what is inside of it.
+    /// Returns the words for one type, with the types inside of it.
     fn type_words(self, name: &str, depth: usize) -> String {
         let inside = match name {
             "array" => self.node.member("items"),
             "object" => self.node.member("additionalProperties"),
             _ => None,
         };
-        // Of a plain `true` or `{}` there is nothing to say.
+        // A plain `true` or `{}` says nothing.
         let inside = inside.filter(|it| depth <= DEEPEST_BRANCH && !it.members().is_empty());
         let name = if TYPES.contains(&name) { name.to_owned() } else { shown(name) };
         match inside.map(|node| self.at(node).words_at(depth + 1)) {
@@ -211,8 +211,8 @@ impl<'a> Schema<'a> {
         }
     }
 
-    /// The alternatives, of which one must fit. So many, or so deep, that it would take long to look at
-    /// all of them, count as none.
+    /// Returns the alternatives, of which one must fit. If they are too many, or too deep, to be looked at in
+    /// a short time, there are none.
     pub(super) fn branches(self, depth: usize) -> Vec<Self> {
         let lists =
             ["anyOf", "oneOf"].map(|key| self.node.member(key).map_or(&[][..], Tree::elements));
@@ -224,7 +224,7 @@ impl<'a> Schema<'a> {
         }
     }
 
-    /// The schemas that hold together with this one.
+    /// Returns the schemas that hold together with this one.
     fn parts(self) -> Vec<Self> {
         let parts = self.node.member("allOf").map_or(&[][..], Tree::elements);
         if parts.len() > MOST_BRANCHES || !self.document.step() {
@@ -238,7 +238,7 @@ impl<'a> Schema<'a> {
         Self { node, ..self }.followed()
     }
 
-    /// Goes where a reference points, within the same schema.
+    /// Follows a reference within this document.
     fn followed(mut self) -> Self {
         for _ in 0..DEEPEST {
             let reference = self.node.member("$ref").and_then(Tree::text);
@@ -256,7 +256,7 @@ impl<'a> Schema<'a> {
     }
 }
 
-/// Alternatives in words, each of them once; those that name values are one list.
+/// Returns alternatives in words, each once; those that name values become one list.
 fn alternatives(branches: &[Schema<'_>], depth: usize) -> String {
     let values: Option<Vec<_>> = branches.iter().map(|it| it.values()).collect();
     if let Some(values) = values {
@@ -271,7 +271,7 @@ fn alternatives(branches: &[Schema<'_>], depth: usize) -> String {
     words.join(" or ")
 }
 
-/// Values, as many as a person would read.
+/// Returns values in words, as many as a person would read.
 fn one_of(mut values: Vec<String>) -> String {
     let more = values.len().saturating_sub(MOST_VALUES);
     values.truncate(MOST_VALUES);
@@ -280,19 +280,20 @@ fn one_of(mut values: Vec<String>) -> String {
     format!("one of {}{more}", values.join(", "))
 }
 
-/// A value of the server's, as far as it is shown.
+/// Returns a value of the server, cut to the length that is shown.
 fn shown(value: &str) -> String {
     masked_and_cut(value, LONGEST_VALUE)
 }
 
-/// As much of a server's text as is shown, without our secrets. A secret that is cut would not be known again, so the
-/// text is cut behind the longest one first: it may be there a thousand times, and all of it is too much to look at.
+/// Returns the beginning of a server's text, without our secrets. A secret that is cut would not be
+/// recognised, so the text is first cut behind the longest possible one: it may occur a thousand times, and
+/// masking all of it takes too long.
 fn masked_and_cut(text: &str, longest: usize) -> String {
     let masked = secrets::masked(cut(text, longest + LONGEST_SECRET));
     cut(&masked, longest).to_owned()
 }
 
-/// As much of a stranger's text as is shown: through references it can be there a thousand times.
+/// Returns the beginning of a server's text: through references it can occur a thousand times.
 pub(super) fn cut(text: &str, longest: usize) -> &str {
     text.char_indices().nth(longest).map_or(text, |(end, _)| &text[..end])
 }
@@ -309,12 +310,12 @@ pub(super) fn is_of(value: &Json, kind: &str) -> bool {
         "number" => is_number,
         "object" => text.starts_with('{'),
         "string" => text.starts_with('"'),
-        // A type of a later day: the server knows.
+        // A type of a later revision is left to the server.
         _ => true,
     }
 }
 
-/// Whether a number has no part behind the point; `1.0` has none.
+/// Whether a number has no fractional part; `1.0` has none.
 fn is_whole(number: &str) -> bool {
     let is_plain = number.trim_start_matches('-').bytes().all(|it| it.is_ascii_digit());
     is_plain || number.parse::<f64>().is_ok_and(|it| it.fract() == 0.0)
@@ -333,11 +334,12 @@ const BOUNDS: [(&str, &str); 11] = [
     ("format", "as"),
     ("pattern", "matching"),
 ];
-/// What fits where nothing is said.
+/// The words for a schema that says nothing.
 const ANY: &str = "any value";
 /// The types of JSON Schema.
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
-/// No honest schema is deeper, and a reference that points at itself has an end.
+/// The deepest that is looked into: more than a sensible schema has, and an end to references that point at
+/// themselves.
 const DEEPEST: usize = 16;
 const DEEPEST_BRANCH: usize = 2;
 const MOST_BRANCHES: usize = 16;
@@ -345,9 +347,9 @@ const MOST_VALUES: usize = 100;
 const LONGEST_TEXT: usize = 2000;
 const LONGEST_VALUE: usize = 200;
 const LONGEST_POINTER: usize = 1000;
-/// More than servers take as the value of a header.
+/// The length of the longest secret: more than servers accept as the value of a header.
 const LONGEST_SECRET: usize = 16 << 10;
-/// How much is looked at in one schema: far more than an honest one needs, and soon done.
+/// The most steps in one schema: far more than a sensible one needs, and quickly done.
 const MOST_STEPS: usize = 200_000;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A call that its server goes on with as a task: followed to its end, and cancelled with its command.
+//! A call that its server carries out as a task: followed to its end, and cancelled with its command.
 
 mod command;
 
@@ -16,7 +16,7 @@ use super::{Talk, safe};
 pub(super) use command::{TaskCommand, has_tasks, play};
 
 impl Talk {
-    /// Makes a call that can be a task only, and waits for its result.
+    /// Makes a call that can only be a task, and waits for its result.
     pub(super) async fn call_as_task(&self, call: Call<ToolResult>) -> Result<ToolResult> {
         let task = match call.as_task().await? {
             Begun::Answered(result) => return Ok(result),
@@ -24,7 +24,8 @@ impl Talk {
         };
         *self.task() = Some(task.clone());
         let result = self.followed(&task).await;
-        // Out of time it is cancelled like every other call; else it has ended, as far as is known.
+        // A task that is out of time is cancelled like every other call; any other has ended, as far as is
+        // known.
         if !matches!(&result, Err(ridethrough::Error::Call(it)) if it.kind == Kind::DeadlinePassed)
         {
             *self.task() = None;
@@ -33,7 +34,8 @@ impl Talk {
         Ok(result?)
     }
 
-    /// Makes a call as a task and leaves it to the server. Gives the result, if the server made none of it.
+    /// Makes a call as a task and leaves it to the server. Returns the result, if the server made no task of
+    /// it.
     pub(super) async fn detach(&self, call: Call<ToolResult>) -> Result<Option<ToolResult>> {
         let task = match call.as_task().await? {
             Begun::Answered(result) => {
@@ -66,9 +68,9 @@ impl Talk {
         }
     }
 
-    /// Waits for the end of a task, and shows where it stands as long as it works.
+    /// Waits for the end of a task, and shows its state as long as it works.
     ///
-    /// A fault, or input that it needs, is a matter of the wait for its result, which asks through any
+    /// Faults, and input that the task needs, are handled by the wait for its result, which rides through any
     /// number of faults and lets the questions be answered.
     async fn followed(&self, task: &Task) -> Result<ToolResult, ridethrough::Error> {
         let left = || self.ends.map(|ends| ends.saturating_duration_since(Instant::now()));
@@ -87,16 +89,16 @@ impl Talk {
     }
 }
 
-/// Where a task stands that works: `task: compiling`.
+/// Returns the state of a task that works: `task: compiling`.
 fn words(state: &TaskState) -> String {
     let message = state.message.as_deref().filter(|it| !it.is_empty());
     format!("task: {}", message.map_or_else(|| "working".to_owned(), safe::line))
 }
 
-/// Some servers keep tasks with the session, which ends with this command.
+/// A note about servers that keep tasks with the session, which ends with this command.
 const WITH_ITS_SESSION: &str = "note: this server has sessions, and may forget the task with the one that ends now; \
                                 if `task status` does not find it, call it without `--detach`";
 const CANCEL_TIME: Duration = Duration::from_secs(1);
-/// How often the server is asked, if it names no pace.
+/// How often the server is asked for the state, if it names no interval.
 const LEAST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);

@@ -1,7 +1,8 @@
-//! Tells a person what happens while a command is under way, so that nobody waits in silence.
+//! Shows a person what happens while a command runs, so that no wait is silent.
 //!
-//! Without `-v`: trouble that lasts for two seconds is told, then again at widening intervals, and so is
-//! a wait without trouble; on a terminal a line counts the seconds instead. With `-v` every fault is told as it happens.
+//! Without `-v`: trouble that lasts for two seconds is shown, then again at widening intervals, and so is a
+//! wait without trouble; on a terminal a line counts the seconds instead. With `-v` every fault is shown as
+//! it happens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use crate::in_flags;
 use crate::stray_line::StrayLine;
 use crate::target::Target;
 
-/// Watches a client until it is closed, or until the task is ended.
+/// Watches a client until it is closed, or until the task is aborted.
 pub(super) fn start(
     client: &Client,
     terminal: Arc<Terminal>,
@@ -44,16 +45,16 @@ pub(super) fn start(
 
 struct Teller {
     terminal: Arc<Terminal>,
-    /// Who is waited for.
+    /// What a person waits for, in a word.
     whom: &'static str,
-    /// What it prints besides messages.
+    /// The first stray line on stdout, if the server is a program.
     stray_line: StrayLine,
-    /// What is told as it happens; nothing, if nobody asked for it.
+    /// The least weight of an event that is shown as it happens; `None` without `-v`.
     least: Option<Weight>,
     began: Instant,
-    /// When trouble is told, counted from the beginning.
+    /// When trouble is shown next, counted from the beginning.
     next: Duration,
-    /// What went wrong last, until it goes well again.
+    /// The last trouble, until it is over.
     trouble: Option<String>,
 }
 
@@ -83,11 +84,11 @@ impl Teller {
             self.terminal.say(&format!("{:>9}  {words}", at.to_string()));
         }
         match weight {
-            // Nobody tries any more: how the call ended is told at the end.
+            // The client has stopped trying: how the call ended is reported at the end.
             _ if matches!(seen, Seen::Event { event: Event::CallEnded { .. }, .. }) => {
                 self.trouble = None;
             }
-            // When it is tried next is long over by the time at which trouble is told again.
+            // The time of the next try has passed when trouble is shown again.
             Weight::Trouble => {
                 let words = words.split("; next try").next().unwrap_or_default();
                 self.trouble = Some(in_flags::told(words));
@@ -114,7 +115,7 @@ impl Teller {
             return;
         }
         match &self.trouble {
-            // It was told as it happened.
+            // With `-v` it was shown as it happened.
             Some(_) if self.least.is_some() => return,
             Some(trouble) => {
                 self.terminal
@@ -127,6 +128,6 @@ impl Teller {
     }
 }
 
-/// Nobody waits for longer than this without a word.
+/// The longest time without a line about what goes on.
 const SILENCE: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(250);

@@ -1,28 +1,28 @@
-//! The person's side: stderr, with one line at its end that changes while something is under way.
+//! Stderr for the person, with one line at its end that changes while something is under way.
 //!
-//! The line is for terminals only. Whatever else is written takes it away first and puts it back.
+//! The changing line is for terminals only. Whatever else is written removes it first and puts it back.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Stderr, as long as a command runs.
+/// Stderr of a running command.
 pub(crate) struct Terminal {
     is_terminal: bool,
-    /// Whether there is nothing left to wait for but the end.
+    /// Whether only the end of the command is left to wait for.
     is_done: AtomicBool,
     line: Mutex<LastLine>,
 }
 
-/// What stands at the end.
+/// The line at the end of stderr.
 enum LastLine {
     Nothing,
-    /// How far it is.
+    /// The progress of a call.
     Progress(String),
-    /// What a person is asked for, and may have begun to type behind.
+    /// A prompt, behind which a person may have begun to type.
     Prompt(String),
-    /// That there is nothing to see yet.
+    /// A note that no answer has come yet.
     Waiting(String),
 }
 
@@ -32,7 +32,7 @@ impl Terminal {
         Self { is_terminal, is_done, line: Mutex::new(LastLine::Nothing) }
     }
 
-    /// There is nothing left to wait for but the end.
+    /// Notes that only the end of the command is left to wait for.
     pub(crate) fn done(&self) {
         self.is_done.store(true, Relaxed);
     }
@@ -41,7 +41,7 @@ impl Terminal {
         self.is_done.load(Relaxed)
     }
 
-    /// Whether a line can change.
+    /// Whether stderr is a terminal, on which a line can change.
     pub(crate) const fn is_terminal(&self) -> bool {
         self.is_terminal
     }
@@ -58,7 +58,7 @@ impl Terminal {
         write(&format!("{before}{text}\n{after}"));
     }
 
-    /// Shows how far it is.
+    /// Shows progress.
     pub(crate) fn show(&self, text: &str) {
         let mut line = self.lock();
         if self.is_terminal && !matches!(*line, LastLine::Prompt(_)) {
@@ -68,7 +68,7 @@ impl Terminal {
         }
     }
 
-    /// Shows that there is nothing to see yet, unless there is.
+    /// Shows that no answer has come yet, unless there is progress.
     pub(crate) fn wait(&self, text: &str) {
         let mut line = self.lock();
         if self.is_terminal && !matches!(*line, LastLine::Progress(_) | LastLine::Prompt(_)) {
@@ -78,8 +78,7 @@ impl Terminal {
         }
     }
 
-    /// Asks a person for a line: writes the text, whose last line stays where it is until they have
-    /// answered.
+    /// Asks a person for a line: writes the text, whose last line stays until they have answered.
     pub(crate) fn ask(&self, text: &str) {
         let mut line = self.lock();
         let before = if matches!(*line, LastLine::Nothing) { "" } else { CLEAR };
@@ -87,12 +86,12 @@ impl Terminal {
         *line = LastLine::Prompt(text.rsplit('\n').next().unwrap_or_default().to_owned());
     }
 
-    /// The person has ended the line that was asked for.
+    /// Notes that the person has ended the line that was asked for.
     pub(crate) fn answered(&self) {
         *self.lock() = LastLine::Nothing;
     }
 
-    /// Takes the line away.
+    /// Removes the changing line.
     pub(crate) fn clear(&self) {
         let mut line = self.lock();
         match *line {
@@ -104,17 +103,17 @@ impl Terminal {
     }
 
     fn lock(&self) -> MutexGuard<'_, LastLine> {
-        // A line is never half changed.
+        // Each change is one assignment, so a poisoned lock holds a whole value.
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn write(text: &str) {
-    // Where nobody can read, nothing need be said.
+    // A closed stderr is not an error.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// As much as fits on one line of a narrow terminal: a line that wraps cannot be taken away.
+/// Returns as much as fits on one line of a narrow terminal: a line that wraps cannot be removed.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(WIDTH) {
         Some((end, _)) => format!("{}...", &text[..end]),

@@ -1,4 +1,4 @@
-//! Everything that can be asked with a time limit.
+//! Requests that can be given a time limit.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use ridethrough::Call;
 use ridethrough::call::List;
 use ridethrough::model::{Prompt, Resource, ResourceTemplate, TaskState, Tool};
 
-/// Something to be asked, before it is asked.
+/// A request that was not sent yet.
 pub(super) trait Timed {
-    /// The same, with this much time in all.
+    /// Returns this request with a limit on its whole time.
     fn within(self, time: Duration) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! Events in words, with what the server said in them masked.
+//! Events in words, with the server's words in them masked.
 
 use ridethrough::error::Reason;
 use ridethrough::event::{Event, Moment};
@@ -6,7 +6,7 @@ use ridethrough::wording::{self, Wording};
 
 use crate::secrets;
 
-/// What an event is to people.
+/// Returns the wording of an event.
 pub(super) fn wording_of(event: &Event, at: Moment) -> Wording {
     let mut wording = wording::of(event, at);
     if let Some(said) = said_in(event) {
@@ -16,7 +16,7 @@ pub(super) fn wording_of(event: &Event, at: Moment) -> Wording {
     wording
 }
 
-/// The words of the server in an event.
+/// Returns the server's words in an event.
 fn said_in(event: &Event) -> Option<&str> {
     match event {
         Event::QuestionIgnored { method } => Some(method),

@@ -1,4 +1,4 @@
-//! One tool, whole: what it is, whether a call of it may be sent again, and everything that it takes.
+//! The page of one tool: what it is, whether a call of it may be sent again, and all its arguments.
 
 use ridethrough::model::{TaskSupport, Tool};
 
@@ -7,7 +7,7 @@ use super::schema::{Schema, SchemaDocument, cut};
 use crate::out::{Colour, painted, wrapped};
 use crate::secrets;
 
-/// The page of a tool; `call` is how it is called with these words.
+/// Returns the page of a tool; `call` is the command line that calls it.
 pub(super) fn words(
     tool: &Tool,
     is_repeatable: bool,
@@ -36,7 +36,7 @@ pub(super) fn words(
     page + &format!("\n{}\n    {}\n", bold("Call"), call(&example(input.schema())))
 }
 
-/// What happens to a call in doubt, and why.
+/// Returns what happens to a call in doubt, and why.
 fn repeating(tool: &Tool, is_repeatable: bool) -> String {
     let says = |hint: Option<bool>| hint == Some(true);
     let hints = &tool.annotations;
@@ -61,7 +61,7 @@ fn repeating(tool: &Tool, is_repeatable: bool) -> String {
     }
 }
 
-/// The annotations that were sent, and how it can be called.
+/// Returns the annotations that were sent, and whether the tool can be a task.
 fn notes(tool: &Tool) -> String {
     let hints = &tool.annotations;
     let named = [
@@ -80,7 +80,7 @@ fn notes(tool: &Tool) -> String {
     hints.collect::<String>() + task
 }
 
-/// Every field with all that is inside of it, one on each line.
+/// Returns every field with its nested fields, one on each line.
 fn fields(document: &SchemaDocument, nothing: &str) -> String {
     if document.is_too_large() {
         return "    (its schema is too large to be shown; `--json` has it)\n".to_owned();
@@ -121,7 +121,7 @@ fn gather(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {
     }
 }
 
-/// What is inside of a field: of an object, of the elements of a list, of each form that it may have.
+/// Adds the nested fields: of an object, of the elements of a list, of each alternative form.
 fn inside(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {
     gather(schema, depth + 1, lines);
     if let Some(items) = schema.items() {
@@ -135,7 +135,7 @@ fn inside(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {
     forms(schema, depth, lines);
 }
 
-/// The forms that an object may have, each with its fields.
+/// Adds the alternative forms of an object, each with its fields.
 fn forms(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {
     let forms: Vec<_> =
         schema.branches(0).into_iter().filter(|it| it.properties().next().is_some()).collect();
@@ -147,7 +147,7 @@ fn forms(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {
     }
 }
 
-/// Words for everything that is required, as they are typed.
+/// Returns words for all required arguments, as they are typed.
 fn example(schema: Schema<'_>) -> String {
     let mut words = Vec::new();
     required(schema, "", 1, &mut words);

@@ -1,4 +1,4 @@
-//! `ridethrough tools`: the tools of a server, with what they take.
+//! `ridethrough tools`: lists the tools of a server, with their arguments.
 
 use std::collections::HashSet;
 use std::io;
@@ -15,7 +15,7 @@ use crate::misuse::Misuse;
 use crate::out::{self, Colour, painted, wrapped};
 use crate::secrets;
 
-/// What `tools` is asked for.
+/// The arguments of `ridethrough tools`.
 #[derive(clap::Args)]
 pub(crate) struct ToolsArgs {
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub(super) fn play(args: &ToolsArgs) -> Result<ExitCode> {
     if let Some(ended) = ended_as_swapped(&args.common, ["tools", "tool"], tool, &[]) {
         return ended;
     }
-    // As `call` would declare them: a server may hide tools whose questions nobody answers.
+    // The capabilities that `call` would declare: a server may hide tools whose questions cannot be answered.
     talk_asked(&args.common, &args.questions, Asking::OnTerminal, async |talk| match &args.tool {
         Some(name) => show(talk, name).await,
         None => list(talk).await,
@@ -94,7 +94,7 @@ fn words(tool: &Tool, is_colourful: bool) -> String {
     words + &arguments(&SchemaDocument::new(&tool.input_schema))
 }
 
-/// What a tool takes, an argument on each line.
+/// Returns a tool's arguments, one on each line.
 pub(super) fn arguments(document: &SchemaDocument) -> String {
     let mut words = String::new();
     let schema = document.schema();
@@ -118,7 +118,7 @@ pub(super) fn arguments(document: &SchemaDocument) -> String {
     words
 }
 
-/// What a tool says about running twice, which decides what happens to a call in doubt.
+/// Returns what a tool says about running twice, which decides what happens to a call in doubt.
 fn nature(tool: &Tool) -> Option<&'static str> {
     let says = |hint: Option<bool>| hint == Some(true);
     let hints = &tool.annotations;
@@ -130,5 +130,5 @@ fn nature(tool: &Tool) -> Option<&'static str> {
     }
 }
 
-/// No honest tool takes more.
+/// The most arguments that are shown: more than a sensible tool has.
 const MOST_SHOWN: usize = 200;

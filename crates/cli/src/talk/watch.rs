@@ -1,4 +1,4 @@
-//! `ridethrough watch`: stays connected, and tells events, notifications and changes of status.
+//! `ridethrough watch`: stays connected, and shows events, notifications and changes of status.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ mod page;
 mod repeats;
 mod sight;
 
-/// What `watch` is asked for.
+/// The arguments of `ridethrough watch`.
 #[derive(clap::Args)]
 pub(crate) struct WatchArgs {
     #[command(flatten)]
@@ -72,7 +72,7 @@ impl WatchArgs {
             }
             None => talk.client.connect().await?,
         };
-        // From here on everything is told on stdout.
+        // From here on everything goes to stdout.
         talk.teller.abort();
         talk.client.keep_connected();
         talk.terminal.clear();
@@ -103,7 +103,8 @@ impl WatchArgs {
     }
 }
 
-/// Whoever watches for a while only wants to know what was wrong then, and not that the time is over.
+/// Turns an expired `--time` into `Unreachable` if nothing was sent: a person who watches for a while wants
+/// to know what was wrong.
 fn as_unreachable(error: Error) -> Error {
     let is_unsent = |reason: &Reason| matches!(reason, Reason::Transport(failure) if failure.delivery == Delivery::NotSent);
     match error {
@@ -115,22 +116,22 @@ fn as_unreachable(error: Error) -> Error {
     }
 }
 
-/// Everything that there is to see.
+/// Everything that `watch` shows.
 struct Lookout<'a> {
     talk: &'a Talk,
     page: Option<LivePage>,
     events: Events,
-    /// What people were told of failures that come again and again.
+    /// The repeated failures that people were shown.
     repeats: Repeats,
     notifications: Notifications,
     ticks: Interval,
-    /// A server without a standing stream is asked whether it is there: nothing else would tell.
+    /// The pings of a server without a standing stream: nothing else would show that it is gone.
     pings: Option<Interval>,
     last: LastStatus,
 }
 
 impl Lookout<'_> {
-    /// Tells what is seen until there is no more, or nobody reads it any more.
+    /// Shows everything until there is no more, or stdout has no reader any more.
     async fn tell_all(&mut self) -> io::Result<()> {
         while let Some(sight) = self.next().await {
             if let Some(page) = &self.page {
@@ -150,12 +151,13 @@ impl Lookout<'_> {
         Moment::at(self.talk.born.elapsed())
     }
 
-    /// What is told of an event: everything to a machine, and to people nothing again and again.
+    /// Returns what is shown of an event: everything to a machine, and repeated failures only once in a while
+    /// to people.
     fn told(&mut self, at: Moment, event: &Event) -> Option<Sight> {
         let sight = Sight::event(at, event);
         match event {
             Event::ListenerUnsupported => self.pings = Some(interval(PING)),
-            // An answer to our own question is no news.
+            // An answer to our own ping is not shown.
             Event::CallEnded { call, kind: None, .. } if &*call.method == "ping" => return None,
             _ => {}
         }
@@ -179,7 +181,7 @@ impl Lookout<'_> {
                 told = self.notifications.next() => return Some(Sight::notification(self.now(), &told?)),
                 () = due(&mut self.pings) => {
                     let ping = self.talk.client.ping().timeout(PING);
-                    // What comes of it is seen like everything else.
+                    // Its outcome arrives as an event like everything else.
                     tokio::spawn(async move { drop(ping.await) });
                 }
                 _ = self.ticks.tick() => {
@@ -207,7 +209,7 @@ async fn over(ends: Option<Instant>) {
     }
 }
 
-/// How often a server without a standing stream is asked whether it is there.
+/// How often a server without a standing stream is pinged.
 const PING: Duration = Duration::from_secs(5);
-/// How soon a change of status is seen.
+/// How often the status is looked at.
 const TICK: Duration = Duration::from_millis(500);

@@ -62,7 +62,7 @@ pub struct LoginStep {
 }
 
 impl Step {
-    /// How many calls or requests the step makes.
+    /// Returns how many calls or requests the step makes.
     pub fn asks(&self) -> usize {
         match self {
             Self::Call { concurrency, .. } => concurrency.unwrap_or(1),
@@ -71,7 +71,7 @@ impl Step {
         }
     }
 
-    /// Why the step cannot be played, though it could be read.
+    /// Returns why the step cannot be played, though it could be read.
     pub fn nonsense(&self) -> Option<String> {
         match self {
             Self::Call { timeout_s, cancel_after_s, concurrency, .. } => {
@@ -99,9 +99,9 @@ fn wrong_concurrency(given: Option<usize>) -> Option<String> {
     Some(format!("`concurrency` is {given}, must be 1 to {MOST_AT_ONCE}"))
 }
 
-/// A script that waits for longer than a day has a mistake in its units.
+/// The longest wait of a script: more than a day is a mistake in its units.
 const LONGEST_S: f64 = 86_400.0;
-/// More than any client is asked for, and less than would exhaust a process.
+/// The most calls at once: more than any client is asked for, and less than would exhaust a process.
 const MOST_AT_ONCE: usize = 10_000;
 
 #[cfg(test)]

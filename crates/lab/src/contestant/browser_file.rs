@@ -12,7 +12,7 @@ use crate::platform;
 pub(super) struct BrowserFile(PathBuf);
 
 impl BrowserFile {
-    /// Writes a program that starts these words, with what it is given added.
+    /// Writes a program that starts these words, with its own arguments added.
     pub(super) fn write(words: &[&OsStr]) -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);

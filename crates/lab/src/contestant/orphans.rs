@@ -41,7 +41,7 @@ impl Kin {
         }
     }
 
-    /// Processes that carry the mark, in any group. Only Linux lets other processes read it.
+    /// Returns the processes that carry the mark, in any group. Only Linux lets other processes read it.
     fn strays(&self) -> Vec<u32> {
         let wanted = format!("{VARIABLE}={}", self.mark);
         let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
@@ -54,7 +54,7 @@ impl Kin {
     }
 }
 
-/// More than any real client needs.
+/// The most rounds of killing: more than any real client needs.
 const MOST_ROUNDS: usize = 20;
 /// The environment variable that holds the mark.
 const VARIABLE: &str = "RIDETHROUGH_LAB_RUN";

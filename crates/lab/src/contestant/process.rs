@@ -46,7 +46,7 @@ impl Process {
         command.env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1");
         match browser {
             Some(browser) => command.env("BROWSER", browser),
-            // That of the person at this machine stays closed.
+            // The browser of the person at this machine stays closed.
             None => command.env("BROWSER", "true"),
         };
         let mark = Kin::mark(&mut command);
@@ -104,7 +104,7 @@ impl Drop for Process {
     }
 }
 
-/// What a process prints, line by line.
+/// The output of a process, line by line.
 struct Output {
     pipe: BufReader<ChildStdout>,
     /// The beginning of a line that is not complete yet.
@@ -148,7 +148,7 @@ async fn tail(mut stderr: ChildStderr) -> Stderr {
 const PROXIES: [&str; 3] = ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"];
 /// How long to wait for output that is written already.
 const AFTERMATH: Duration = Duration::from_millis(300);
-/// The bound is high, because an answer of many megabytes may be reported whole.
+/// The most bytes of a line. The bound is high, because an answer of many megabytes may be reported whole.
 const MOST_LINE: usize = 64 << 20;
 const MOST_STDERR: usize = 8 << 20;
 /// How long stderr may stay open after all known writers are dead.

@@ -27,7 +27,7 @@ pub struct Program {
     browser: Option<Arc<BrowserFile>>,
 }
 
-/// A command line that names no program.
+/// Why a command line names no program.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoProgram {
     /// There are no words in it.
@@ -66,7 +66,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Says what is wrong if the program cannot play even an empty script.
+    /// Returns what is wrong if the program cannot play even an empty script.
     pub async fn timed(self, at_once: usize, patience: Duration) -> Result<Self, String> {
         let idle = Step::Sleep { s: 0.0 };
         self.timed_by("http://127.0.0.1:1/mcp", idle, at_once, patience).await
@@ -77,7 +77,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Says what is wrong if it cannot connect to such a server.
+    /// Returns what is wrong if it cannot connect to such a server.
     pub async fn timed_as_bridge(self, at_once: usize, patience: Duration) -> Result<Self, String> {
         let server = Server::new(Protocol::Http1, Mcp::new());
         let address = server.listen().await.map_err(|error| error.to_string())?;
@@ -93,7 +93,7 @@ impl Program {
         patience: Duration,
     ) -> Result<Self, String> {
         let script = [step];
-        // The first start is not measured: something is compiled, or comes from disk.
+        // The first start is not measured: it compiles something, or reads it from disk.
         self.start(url, &script, patience).await?;
         let starts = (0..at_once.max(1)).map(|_| self.start(url, &script, patience));
         self.lead = try_join_all(starts).await?.into_iter().max().unwrap_or_default();

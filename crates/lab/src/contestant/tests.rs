@@ -120,7 +120,7 @@ async fn perform(program: Program, limit: Duration) -> Performance {
     program.perform("http://127.0.0.1:1/mcp", &[Step::Sleep { s: 0.1 }], limit).await
 }
 
-/// A program that is a shell script; its arguments are `$1` and `$2`.
+/// Returns a program that is a shell script; its arguments are `$1` and `$2`.
 fn shell(script: &str) -> Program {
     Program::new(["sh", "-c", script, "sh"])
 }

@@ -7,7 +7,7 @@ use http::StatusCode;
 use http::header::CONTENT_LENGTH;
 use http::response::Parts;
 
-/// How the end of a body is marked.
+/// The marking of the end of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// In chunks, the last one empty.
@@ -19,8 +19,8 @@ pub(crate) enum Framing {
 }
 
 impl Framing {
-    /// The bytes that carry this piece of a body; none for an empty piece, which as a chunk would
-    /// end the body.
+    /// Returns the bytes that carry this piece of a body; none for an empty piece, which as a chunk would end
+    /// the body.
     pub(crate) fn frame(self, piece: &[u8]) -> Cow<'_, [u8]> {
         if self != Self::Chunked || piece.is_empty() {
             return Cow::Borrowed(piece);
@@ -31,7 +31,7 @@ impl Framing {
         Cow::Owned(framed)
     }
 
-    /// The bytes that carry the last piece and the end of a body.
+    /// Returns the bytes that carry the last piece and the end of a body.
     pub(crate) fn last_frame(self, piece: &[u8]) -> Cow<'_, [u8]> {
         let mut framed = self.frame(piece);
         if self == Self::Chunked {

@@ -51,7 +51,7 @@ impl Manager {
         Ok(())
     }
 
-    /// The command that starts an adapter with what was installed.
+    /// Returns the command that starts an adapter with what was installed.
     pub(super) fn adapter(self, folder: &Path) -> Vec<PathBuf> {
         match self {
             Self::Cargo => {
@@ -62,7 +62,7 @@ impl Manager {
         }
     }
 
-    /// The command that starts an installed program.
+    /// Returns the command that starts an installed program.
     pub(super) fn bridge(self, folder: &Path, command: &[&str]) -> Vec<PathBuf> {
         let (program, arguments) = command.split_first().unwrap_or((&"", &[]));
         let mut words = match self {
@@ -131,7 +131,7 @@ const PIP_INSTALL: &[&str] = &[
     "--constraint=constraints.txt",
 ];
 
-/// What package managers print when they cannot reach their registry.
+/// The messages of package managers that cannot reach their registry.
 const SILENCE: &[&str] = &[
     "ConnectTimeoutError",
     "Connection refused",

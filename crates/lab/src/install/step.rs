@@ -89,9 +89,9 @@ impl Drop for KillOnDrop {
     }
 }
 
-/// Building an HTTP client from source takes minutes on a small machine.
+/// The time limit: building an HTTP client from source takes minutes on a small machine.
 const LIMIT: Duration = Duration::from_secs(600);
-/// How often a person is told that it goes on.
+/// How often a person is told that it still runs.
 const PULSE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

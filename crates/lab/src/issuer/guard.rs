@@ -1,4 +1,4 @@
-//! The guard of an MCP server: no request without a token that was issued for it.
+//! The guard of an MCP server: refuses every request without a token that was issued for it.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -10,7 +10,7 @@ use super::{AddressBook, IssuerReply, Vault};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extent {
-    /// Calls of tools only; everybody may connect and look.
+    /// Calls of tools only; every client may connect and list.
     Calls,
     /// Every request.
     Everything,
@@ -19,18 +19,18 @@ pub enum Extent {
     Nothing,
 }
 
-/// Admits requests with a token that is good.
+/// Admits requests with a valid token.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     pub(crate) vault: Vault,
     pub(crate) addresses: AddressBook,
     pub(crate) extent: Extent,
-    /// The scope that a call of this tool needs.
+    /// The scope that a call of each tool needs.
     pub(crate) scope_of: Vec<(String, String)>,
 }
 
 impl Guard {
-    /// Why a request is not admitted: its status, and the challenge (RFC 6750 3, RFC 9728 5.1).
+    /// Returns why a request is not admitted: its status, and the challenge (RFC 6750 3, RFC 9728 5.1).
     pub(crate) fn refusal(&self, token: Option<&str>, tool: Option<&str>) -> Option<(u16, String)> {
         let is_guarded = match self.extent {
             Extent::Calls => tool.is_some(),
@@ -56,7 +56,7 @@ impl Guard {
         (!has).then_some((403, error))
     }
 
-    /// The metadata of the MCP server (RFC 9728 2), if this is its path.
+    /// Returns the metadata of the MCP server (RFC 9728 2), if this is its path.
     pub(crate) fn document(&self, http: &str, target: &str) -> Option<IssuerReply> {
         let path = target.split('?').next().unwrap_or_default();
         if http != "GET" || !path.starts_with("/.well-known/") {
@@ -81,7 +81,7 @@ impl Guard {
     }
 }
 
-/// The origin of an MCP endpoint of the lab.
+/// Returns the origin of an MCP endpoint of the lab.
 pub(crate) fn origin(url: &str) -> &str {
     url.strip_suffix("/mcp").unwrap_or(url)
 }

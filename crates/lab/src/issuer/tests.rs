@@ -1,4 +1,4 @@
-//! The authorization server by itself: what it grants, once, and to whom.
+//! The authorization server by itself: what it grants, how often, and to which client.
 
 use serde_json::Value;
 use std::time::Duration;
@@ -123,7 +123,7 @@ async fn a_page_that_is_asked_without_pkce_sends_back_an_error() {
 
 const OWN: &str = "http://own/mcp";
 const GONE: Option<&str> = Some("invalid_grant");
-/// RFC 7636, appendix B.
+/// The verifier of RFC 7636, appendix B.
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
@@ -161,7 +161,7 @@ fn code(issuer: &Issuer, client: &str) -> String {
     said["code"].clone()
 }
 
-/// What the browser is sent back with.
+/// Returns the parameters that the browser is sent back with.
 fn sent_back(issuer: &Issuer, page: &str) -> BTreeMap<String, String> {
     form::target(&ask(issuer, "GET", page, "").headers[0].1).1
 }

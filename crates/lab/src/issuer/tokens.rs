@@ -30,7 +30,7 @@ impl Issuer {
     fn exchange(&self, asked: &BTreeMap<String, String>, now: Instant) -> IssuerReply {
         let word = |name: &str| asked.get(name).map(String::as_str).unwrap_or_default();
         let mut state = self.vault.state();
-        // A code is good once (RFC 6749 4.1.2).
+        // A code is valid once (RFC 6749 4.1.2).
         let Some(code) = state.codes.remove(word("code")) else {
             return IssuerReply::error(400, "invalid_grant");
         };
@@ -68,7 +68,8 @@ impl Issuer {
                 IssuerReply::tokens(&answer)
             }
             (Some(_), Rotation::Strict) => {
-                // Somebody has a copy: the login is over for everybody (RFC 9700 4.14.2).
+                // A used refresh token means that there is a copy: the login is over for all holders (RFC
+                // 9700 4.14.2).
                 state.ended.insert(grant.login);
                 IssuerReply::error(400, "invalid_grant")
             }
@@ -101,7 +102,7 @@ impl Issuer {
             "expires_in": self.issues.access_lives.round(),
             "scope": of_scope,
         });
-        // As an integer, which every client reads.
+        // An integer, which every client reads.
         answer["expires_in"] = (self.issues.access_lives.round() as u64).into();
         let is_first = !state.refresh.values().any(|it| it.login == login);
         if is_first || self.issues.rotation != Rotation::None {
@@ -126,12 +127,12 @@ fn verifies(verifier: &str, challenge: &str) -> bool {
     !verifier.is_empty() && challenge_of(verifier) == challenge
 }
 
-/// The challenge of a verifier (RFC 7636 4.2, S256).
+/// Returns the challenge of a verifier (RFC 7636 4.2, S256).
 pub(crate) fn challenge_of(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
 }
 
-/// A JWT that ended yesterday, if its own times are believed.
+/// Returns a JWT that ended yesterday by its own times.
 fn jwt_of_yesterday(name: &str) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());

@@ -1,4 +1,4 @@
-//! Everything that the authorization servers of one stage have issued, and whom it was made for.
+//! Everything that the authorization servers of one stage have issued, and for which server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -7,13 +7,13 @@ use tokio::time::Instant;
 
 use crate::lock::lock;
 
-/// What was issued. Clones share one.
+/// Everything that was issued. Clones share one.
 #[derive(Clone, Default)]
 pub(crate) struct Vault(Arc<Mutex<VaultState>>);
 
 #[derive(Default)]
 pub(super) struct VaultState {
-    /// The last number that is part of a name.
+    /// The last number that was used in a name.
     number: u64,
     clients: BTreeMap<String, RegisteredClient>,
     pub(super) codes: BTreeMap<String, IssuedCode>,
@@ -35,7 +35,7 @@ pub(super) struct IssuedCode {
     pub(super) asked: BTreeMap<String, String>,
 }
 
-/// What an access token is good for.
+/// The grant of an access token.
 #[derive(Clone, Debug)]
 pub(crate) struct AccessGrant {
     pub(super) ends: Instant,
@@ -56,19 +56,19 @@ pub(super) struct RefreshGrant {
     pub(super) answer: Option<String>,
 }
 
-/// Something that must be shown to nobody but those whom it was made for.
+/// A secret that may be shown only to the servers that it was made for.
 #[derive(Clone, Debug)]
 pub(crate) struct IssuedSecret {
     text: String,
     /// The kind, for people.
     pub(crate) kind: &'static str,
-    /// The origin that issued it, to which everything may be shown.
+    /// The origin that issued it, which may see everything.
     issuer: String,
 }
 
 impl IssuedSecret {
-    /// Whether this text, which arrived at this origin, gives the secret away. The MCP server may see
-    /// access tokens.
+    /// Whether this text, which arrived at this origin, leaks the secret. The MCP server may see access
+    /// tokens.
     pub(crate) fn is_given_away(&self, text: &str, origin: &str, is_main: bool) -> bool {
         let is_for = self.issuer == origin || is_main && self.kind == ACCESS_TOKEN;
         !is_for && text.contains(&self.text)
@@ -104,17 +104,17 @@ impl Vault {
         code
     }
 
-    /// The grant of an access token, if it is good.
+    /// Returns the grant of an access token, if the token is valid.
     pub(super) fn access(&self, token: &str, now: Instant) -> Option<AccessGrant> {
         self.state().access.get(token).filter(|it| now < it.ends).cloned()
     }
 
-    /// Makes every access token that was issued so far a bad one.
+    /// Invalidates every access token that was issued so far.
     pub(crate) fn end_access_tokens(&self) {
         self.state().access.clear();
     }
 
-    /// Ends every login: no refresh token is good any more.
+    /// Ends every login: no refresh token is valid any more.
     pub(crate) fn end_logins(&self) {
         let mut state = self.state();
         let logins: Vec<_> = state.refresh.values().map(|it| it.login).collect();
@@ -126,7 +126,7 @@ impl Vault {
         self.state().clients.clear();
     }
 
-    /// Everything that was issued and must be kept.
+    /// Returns every secret that was issued.
     pub(crate) fn secrets(&self) -> Vec<IssuedSecret> {
         self.state().secrets.clone()
     }
@@ -138,7 +138,7 @@ impl VaultState {
         format!("lab-{word}-{}", self.number)
     }
 
-    /// A new secret. Its beginning is what scenarios look for in what a client prints; its end tells
+    /// Returns a new secret. Scenarios look for its beginning in the output of a client; its end tells
     /// `...-1` from `...-11`.
     pub(super) fn secret(&mut self, kind: &'static str, issuer: &str) -> String {
         let text = self.name(&kind.replace(' ', "-")) + "-s3cret";

@@ -7,7 +7,7 @@ use crate::score::Finding;
 
 use super::beyond;
 
-/// The checks that apply to every scenario and every client.
+/// Returns the checks that apply to every scenario and every client.
 pub(super) fn general(scenario: &Scenario, performance: &Performance) -> Vec<Finding> {
     let finding = |that: &str, wrong: Option<String>| Finding {
         level: Level::Must,
@@ -22,7 +22,7 @@ pub(super) fn general(scenario: &Scenario, performance: &Performance) -> Vec<Fin
     ]
 }
 
-/// What is wrong with the lines as a whole.
+/// Returns what is wrong with the lines as a whole.
 fn unreported(scenario: &Scenario, performance: &Performance) -> Option<String> {
     if let Some(garbage) = performance.garbage.first() {
         return Some(format!("the client printed what is no line of the protocol: {garbage}"));
@@ -124,7 +124,7 @@ pub(super) fn told(told: &Told, lines: &[Line]) -> Option<String> {
     Some(format!("{wrong}; the client reported {heard:?}"))
 }
 
-/// How many answers reached the caller.
+/// Returns how many answers reached the caller.
 pub(super) fn deliveries(scenario: &Scenario, lines: &[Line]) -> usize {
     let asks = |line: &&Line| scenario.client.get(line.step).is_some_and(|step| step.asks() > 0);
     let delivered = |line: &Line| match &line.done.result {
@@ -134,7 +134,7 @@ pub(super) fn deliveries(scenario: &Scenario, lines: &[Line]) -> usize {
     lines.iter().filter(asks).map(delivered).sum()
 }
 
-/// An end in a few words.
+/// Returns an end in a few words.
 fn told_of<T: serde::Serialize>(done: &Done<T>) -> String {
     let text = match (&done.error, &done.result) {
         (Some(error), _) => format!("the error `{error}`"),

@@ -1,4 +1,4 @@
-//! Claims about logins: what authorization servers were asked for, and where secrets went.
+//! Claims about logins: which requests authorization servers got, and where secrets went.
 
 use super::{Case, Which, beyond, shown};
 use crate::Entry;
@@ -9,7 +9,7 @@ use crate::scenario::Bounds;
 use crate::stage::Account;
 
 impl Case<'_> {
-    /// How many times a browser opened the page of an authorization server.
+    /// Judges how many times a browser opened the page of an authorization server.
     pub(super) fn logins(&self, bounds: &Bounds) -> Option<String> {
         let is_login = |entry: &&Entry| is_browser(entry) && entry.target.starts_with("/authorize");
         let opened: Vec<_> = self.accounts().flat_map(|it| &it.log).filter(is_login).collect();
@@ -17,7 +17,7 @@ impl Case<'_> {
         Some(wrong + &shown(&opened))
     }
 
-    /// How many requests showed a secret to a server that it was not made for.
+    /// Judges how many requests showed a secret to a server that it was not made for.
     pub(super) fn leaks(&self, bounds: &Bounds) -> Option<String> {
         let leaks = self.accounts().flat_map(|account| {
             account.log.iter().filter_map(|entry| Some((entry, self.leak(account, entry)?)))
@@ -29,7 +29,7 @@ impl Case<'_> {
         Some(wrong + &kinds.unwrap_or_default() + &shown(&requests))
     }
 
-    /// The kind of secret that this request gives away.
+    /// Returns the kind of secret that this request leaks.
     fn leak(&self, account: &Account, entry: &Entry) -> Option<&'static str> {
         let mut text = entry.target.clone();
         for value in entry.headers.values() {
@@ -43,7 +43,7 @@ impl Case<'_> {
         self.secrets.iter().find(given).map(|secret| secret.kind)
     }
 
-    /// How many refresh tokens were sent that had been sent before.
+    /// Judges how many refresh tokens were sent that had been sent before.
     pub(super) fn replays(&self, bounds: &Bounds) -> Option<String> {
         let (mut seen, mut again) = (Vec::new(), Vec::new());
         for entry in self.accounts().flat_map(|account| &account.log) {

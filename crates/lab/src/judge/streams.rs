@@ -7,7 +7,7 @@ use crate::scenario::{Bounds, Match, Pauses};
 use crate::stage::Account;
 use crate::{Deed, What};
 
-/// Timers may fire early by their grain.
+/// The tolerance of pauses: timers may fire early by their grain.
 const GRAIN: Duration = Duration::from_millis(10);
 
 pub(super) fn pauses(pauses: &Pauses, account: &Account) -> Option<String> {
@@ -33,7 +33,7 @@ pub(super) fn pauses(pauses: &Pauses, account: &Account) -> Option<String> {
     None
 }
 
-/// When the answer to a request ended, as of this moment; if it has not ended, when the request came.
+/// Returns when the answer to a request ended, as of this moment; if it has not ended, when the request came.
 fn end(account: &Account, request: usize, by: Duration) -> Duration {
     let over = account.marks.iter().filter(|it| it.request == request && it.at <= by);
     let over = over.filter(|it| is_end(&it.deed)).map(|it| it.at);

@@ -34,27 +34,27 @@ impl Ask {
         Self { entry, message, reply: turn.reply, mcp, number, era }
     }
 
-    /// The JSON-RPC id; `null` if there is none.
+    /// Returns the JSON-RPC id; `null` if there is none.
     pub fn id(&self) -> Value {
         self.message["id"].clone()
     }
 
-    /// The JSON-RPC parameters; `null` if there are none.
+    /// Returns the JSON-RPC parameters; `null` if there are none.
     pub fn params(&self) -> Value {
         self.message["params"].clone()
     }
 
-    /// The arguments of a tool call; `null` if there are none.
+    /// Returns the arguments of a tool call; `null` if there are none.
     pub fn arguments(&self) -> Value {
         self.message["params"]["arguments"].clone()
     }
 
-    /// The server that was asked.
+    /// Returns the server that was asked.
     pub fn mcp(&self) -> &Mcp {
         &self.mcp
     }
 
-    /// The JSON-RPC response of a correct server.
+    /// Returns the JSON-RPC response of a correct server.
     pub(crate) fn right_answer(&self) -> Value {
         let What::Request { method, .. } = &self.entry.what else { return Value::Null };
         let (params, state) = (self.params(), self.mcp.state());
@@ -100,8 +100,8 @@ impl Ask {
         })
     }
 
-    /// Carries out a request to the authorization server that this server is, or for the metadata by which
-    /// clients find one; `None` if it is neither.
+    /// Carries out a request to the authorization server that this server also is, or for the metadata by
+    /// which clients find one; `None` if it is neither.
     pub(crate) fn carry_out_login(&self) -> Option<IssuerReply> {
         let (issuer, guard) = {
             let state = self.mcp.state();
@@ -114,12 +114,12 @@ impl Ask {
         issuer.and_then(|issuer| issuer.answer(&request)).or_else(document)
     }
 
-    /// A JSON-RPC response to this request, with this result.
+    /// Returns a JSON-RPC response to this request, with this result.
     pub fn result(&self, result: Value) -> Bytes {
         result_message(self.id(), result).to_string().into()
     }
 
-    /// A JSON-RPC response to this request, with this error.
+    /// Returns a JSON-RPC response to this request, with this error.
     pub fn error(&self, code: i64, message: &str) -> Bytes {
         error_message(self.id(), json!({"code": code, "message": message})).to_string().into()
     }
@@ -144,8 +144,7 @@ impl Ask {
     ///
     /// # Panics
     ///
-    /// If the status or a header is not allowed in HTTP. For answers that are not, see
-    /// [`Reply::raw`].
+    /// Panics if the status or a header is not allowed in HTTP. For answers that are not, see [`Reply::raw`].
     pub async fn status(self, status: u16, headers: &[(&str, &str)], body: impl Into<Bytes>) {
         let mut response = Response::new(body.into());
         *response.status_mut() = StatusCode::from_u16(status).expect("a status of three digits");

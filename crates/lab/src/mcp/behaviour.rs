@@ -33,20 +33,20 @@ pub(super) async fn behave(ask: Ask) {
     }
 }
 
-/// An answer that needs no further thought.
+/// An answer that is complete as it is.
 pub(super) struct WholeAnswer {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: Bytes,
 }
 
-/// Answers with this.
+/// Sends a complete answer.
 pub(super) async fn send_whole(ask: Ask, WholeAnswer { status, headers, body }: WholeAnswer) {
     let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     ask.status(status, &headers, body).await;
 }
 
-/// Why this request is refused before it is read any further.
+/// Returns the refusal of a request that is refused before it is read any further.
 pub(super) fn refusal(ask: &Ask) -> Option<WholeAnswer> {
     if let Some(refusal) = missing_bearer(ask) {
         return Some(refusal);
@@ -91,7 +91,7 @@ fn refused_stateless(ask: &Ask, state: &McpState) -> Option<WholeAnswer> {
     Some(WholeAnswer { status: wrong.status, headers: owned(JSON), body })
 }
 
-/// The refusal of a request without the token that is required.
+/// Returns the refusal of a request without the token that is required.
 pub(super) fn missing_bearer(ask: &Ask) -> Option<WholeAnswer> {
     let state = ask.mcp().state();
     let bearer = ask.entry.header("authorization").and_then(|value| value.strip_prefix("Bearer "));

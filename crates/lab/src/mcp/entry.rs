@@ -81,7 +81,7 @@ impl Entry {
         }
     }
 
-    /// The text of a header, if it is there and is text.
+    /// Returns the text of a header, if it is there and is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }

@@ -27,7 +27,7 @@ pub(crate) enum Era {
 }
 
 impl Era {
-    /// The era in which a server that speaks these reads this request.
+    /// Returns the era in which a server that speaks these reads this request.
     pub(super) fn of(spoken: Spoken, entry: &Entry, message: &Value) -> Self {
         let claims_modern = || {
             let in_header = entry.header("mcp-protocol-version") == Some(VERSION);

@@ -29,7 +29,7 @@ pub(super) enum InquiryStep {
     Wrong(&'static str),
 }
 
-/// The next step of a call with these parameters.
+/// Returns the next step of a call with these parameters.
 pub(super) fn next(rounds: &[Round], params: &Value) -> InquiryStep {
     let Some(done) = rounds_done(rounds, params) else {
         return InquiryStep::Wrong("Unknown requestState, or inputResponses that do not fit it");
@@ -40,7 +40,7 @@ pub(super) fn next(rounds: &[Round], params: &Value) -> InquiryStep {
     }
 }
 
-/// The first capability that the next round needs and the client does not have.
+/// Returns the first capability that the next round needs and the client does not have.
 pub(super) fn missing<'a>(
     rounds: &'a [Round],
     params: &Value,
@@ -54,7 +54,7 @@ pub(super) fn missing<'a>(
     missing.next()
 }
 
-/// How many rounds a call has completed; `None` if it brings something that was not asked for.
+/// Returns how many rounds a call has completed; `None` if it brings something that was not asked for.
 fn rounds_done(rounds: &[Round], params: &Value) -> Option<usize> {
     let (state, responses) = (params["requestState"].as_str(), &params["inputResponses"]);
     if state.is_none() && responses.is_null() {

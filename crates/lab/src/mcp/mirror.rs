@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Entry;
 
-/// The text of a header, decoded if it is in base64.
+/// Returns the text of a header, decoded if it is in base64.
 pub(super) fn text<'a>(entry: &'a Entry, name: &str) -> Option<Cow<'a, str>> {
     let value = entry.header(name)?;
     let coded = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
@@ -18,7 +18,7 @@ pub(super) fn text<'a>(entry: &'a Entry, name: &str) -> Option<Cow<'a, str>> {
     }
 }
 
-/// The first header that does not repeat an argument as the `x-mcp-header` of a schema demands.
+/// Returns the first header that does not repeat an argument as the `x-mcp-header` of a schema demands.
 pub(super) fn unlike(entry: &Entry, schema: &Value, arguments: &Value) -> Option<String> {
     let properties = schema["properties"].as_object()?;
     properties.iter().find_map(|(property, schema)| {

@@ -70,7 +70,7 @@ impl OldMcp {
         Self { mcp, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// The server inside, with its log; its rules come first.
+    /// Returns the server inside, with its log; its rules come first.
     pub fn mcp(&self) -> &Mcp {
         &self.mcp
     }
@@ -90,7 +90,7 @@ impl OldMcp {
         lock(&self.state).silent.insert(tool.to_owned());
     }
 
-    /// How many streams are open.
+    /// Returns how many streams are open.
     pub fn streams(&self) -> usize {
         lock(&self.state).streams.len()
     }

@@ -6,7 +6,7 @@ use super::era::Spoken;
 use super::state::McpState;
 use super::stateless;
 
-/// The result of a request; `None` for a method that the server does not know.
+/// Returns the result of a request; `None` for a method that the server does not know.
 pub(super) fn of(method: &str, params: &Value, state: &McpState) -> Option<Value> {
     let result = match method {
         "completion/complete" => json!({"completion": {"values": ["lab"], "hasMore": false}}),
@@ -36,7 +36,7 @@ pub(super) fn of(method: &str, params: &Value, state: &McpState) -> Option<Value
     Some(result)
 }
 
-/// What `server/discover` answers.
+/// Returns the result of `server/discover`.
 pub(super) fn discovered(state: &McpState) -> Value {
     let result = &state.initialize_result;
     let mut discovered = json!({
@@ -49,14 +49,14 @@ pub(super) fn discovered(state: &McpState) -> Value {
     discovered
 }
 
-/// The revisions of these eras, newest first.
+/// Returns the revisions of these eras, newest first.
 pub(super) fn versions(spoken: Spoken) -> Vec<&'static str> {
     let modern = (spoken != Spoken::Legacy).then_some(stateless::VERSION);
     let legacy = VERSIONS.into_iter().rev().filter(|_| spoken != Spoken::Modern);
     modern.into_iter().chain(legacy).collect()
 }
 
-/// The default result of `initialize`, without the version.
+/// Returns the default result of `initialize`, without the version.
 pub(super) fn initialize() -> Value {
     json!({
         "capabilities": {
@@ -70,8 +70,8 @@ pub(super) fn initialize() -> Value {
     })
 }
 
-/// The tools that are offered by default: one of each kind that matters to a client that would like to send a
-/// call twice.
+/// Returns the tools that are offered by default: one of each kind that matters to a client that would like
+/// to send a call twice.
 pub(super) fn tools() -> Value {
     let schema = json!({"type": "object"});
     json!([

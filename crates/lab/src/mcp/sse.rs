@@ -152,12 +152,12 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// All at once.
+    /// Bytes in one piece.
     pub(crate) const WHOLE: Self = Self { slice: usize::MAX, gap: Duration::ZERO };
 }
 
-/// Describes an event in a word or two. A log that kept megabytes of an event would itself be a leak like
-/// those that tests look for in clients.
+/// Describes an event in a word or two. The log must not keep megabytes of an event: that would be a leak
+/// like those that tests look for in clients.
 pub(crate) fn describe(id: Option<&str>, data: &str) -> String {
     let message: Value = serde_json::from_str(data).unwrap_or_default();
     let what = match message["method"].as_str() {

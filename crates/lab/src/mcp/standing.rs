@@ -35,7 +35,7 @@ impl Mcp {
         self.state().tapes.record_for(&owner, message);
     }
 
-    /// How many standing streams and subscriptions are open.
+    /// Returns how many standing streams and subscriptions are open.
     pub fn standing_streams(&self) -> usize {
         let state = self.state();
         let subscribed = state.subscribers.iter().filter(|it| it.is_there()).count();

@@ -42,15 +42,15 @@ pub(super) struct McpState {
     pub(super) sessions_issued: u64,
     pub(super) issues_sessions: bool,
     pub(super) lost_session: LostSessionReply,
-    /// An object, to which the protocol version is added.
+    /// The result of `initialize`, an object to which the protocol version is added.
     pub(super) initialize_result: Value,
     pub(super) bearer: Option<String>,
-    /// Admits requests by tokens of an authorization server.
+    /// The guard that admits requests by tokens of an authorization server.
     pub(super) guard: Option<Guard>,
-    /// The authorization server that it is itself.
+    /// The authorization server that this server also is.
     pub(super) issuer: Option<Issuer>,
     pub(super) tools: Value,
-    /// By tool: the input that it asks for before it runs.
+    /// The input that each tool asks for before it runs.
     pub(super) rounds: BTreeMap<String, Vec<Round>>,
     pub(super) tapes: Tapes,
     pub(super) subscribers: Vec<Subscriber>,
@@ -68,7 +68,7 @@ impl McpState {
         taking.next().cloned()
     }
 
-    /// The rounds of the tool that is called, if it has any.
+    /// Returns the rounds of the tool that is called, if it has any.
     pub(super) fn rounds_of(&self, method: &str, params: &Value) -> Option<&[Round]> {
         let tool = params["name"].as_str().filter(|_| method == "tools/call")?;
         self.rounds.get(tool).map(Vec::as_slice)
@@ -79,8 +79,8 @@ impl McpState {
         self.sessions.get(session) == Some(&self.replica_of(entry))
     }
 
-    /// The replica that serves a request: the load balancer deals out connections in turn, and the first is
-    /// number one.
+    /// Returns the replica that serves a request: the load balancer deals out connections in turn, and the
+    /// first is number one.
     fn replica_of(&self, entry: &Entry) -> u64 {
         entry.connection.saturating_sub(1) % self.replicas
     }

@@ -29,7 +29,7 @@ impl Wrong {
         Self { data: Some(data), ..self }
     }
 
-    /// The error of its JSON-RPC answer.
+    /// Returns the error of its JSON-RPC answer.
     pub(super) fn error(&self) -> Value {
         let mut error = json!({"code": self.code, "message": self.message});
         if let Some(data) = &self.data {
@@ -39,7 +39,7 @@ impl Wrong {
     }
 }
 
-/// What is wrong with a request of a method, before it is carried out.
+/// Returns what is wrong with a request of a method, before it is carried out.
 pub(super) fn wrong(ask: &Ask, state: &McpState) -> Option<Wrong> {
     let What::Request { method, .. } = &ask.entry.what else { return None };
     if !METHODS.contains(&method.as_str()) {
@@ -95,7 +95,7 @@ fn wrong_headers(ask: &Ask, method: &str, params: &Value, state: &McpState) -> O
     Some(Wrong::header(format!("{unlike} is not what the arguments say")))
 }
 
-/// The refusal of a call whose tool needs a capability that the client does not have.
+/// Returns the refusal of a call whose tool needs a capability that the client does not have.
 fn missing_capability(method: &str, params: &Value, state: &McpState) -> Option<Wrong> {
     let rounds = state.rounds_of(method, params)?;
     let missing = inquiry::missing(rounds, params, &params["_meta"][CLIENT_CAPABILITIES])?;
@@ -104,7 +104,7 @@ fn missing_capability(method: &str, params: &Value, state: &McpState) -> Option<
     Some(wrong.with(json!({"requiredCapabilities": required})))
 }
 
-/// The result, or the error, of a valid request.
+/// Returns the result, or the error, of a valid request.
 pub(super) fn answer(method: &str, params: &Value, state: &McpState) -> Result<Value, Value> {
     let asked = state.rounds_of(method, params).map(|rounds| inquiry::next(rounds, params));
     match asked {
@@ -138,7 +138,7 @@ pub(super) fn complete(method: &str, result: Value, state: &McpState) -> Value {
     result
 }
 
-/// The revision.
+/// The stateless revision.
 pub(super) const VERSION: &str = "2026-07-28";
 pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(super) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";

@@ -103,7 +103,7 @@ async fn next(sse: &mut Sse, post: &mut mpsc::UnboundedReceiver<Post>) -> Option
     }
 }
 
-/// The part of the wanted notifications that this server has.
+/// Returns the part of the wanted notifications that this server has.
 fn honoured(wanted: &Value) -> Map<String, Value> {
     let is_honoured = |(name, value): &(&String, &Value)| match name.as_str() {
         "promptsListChanged" | "resourcesListChanged" | "toolsListChanged" => {

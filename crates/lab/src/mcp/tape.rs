@@ -14,7 +14,7 @@ struct Tape {
     standing: Option<Owner>,
     events: Vec<String>,
     is_ended: bool,
-    /// Tells the player the number of events, or the end.
+    /// The number of events, or the end, for the player.
     grown: watch::Sender<usize>,
     /// How many events the latest player has sent; closed once the player is gone.
     played: watch::Receiver<usize>,
@@ -84,7 +84,7 @@ impl Tapes {
         is_known.then(|| self.play(tape, next))
     }
 
-    /// The events of a tape from this one on, and whether no more can follow.
+    /// Returns the events of a tape from this one on, and whether no more can follow.
     pub(super) fn after(&self, tape: usize, next: usize) -> (Vec<TapeEvent>, bool) {
         let Tape { events, is_ended, .. } = &self.0[tape];
         let events = events.iter().enumerate().skip(next).map(|(place, data)| TapeEvent {
@@ -102,7 +102,7 @@ impl Tapes {
         }
     }
 
-    /// How many standing streams are being played.
+    /// Returns how many standing streams are being played.
     pub(super) fn standing(&self) -> usize {
         self.playing().filter(|tape| tape.standing.is_some()).count()
     }

@@ -41,57 +41,57 @@ pub enum When {
 }
 
 impl When {
-    /// Every request.
+    /// Describes every request.
     pub fn any() -> Self {
         Self::Any
     }
 
-    /// The end of a session.
+    /// Describes the end of a session.
     pub fn delete() -> Self {
         Self::Delete
     }
 
-    /// The opening of a standing stream: a GET without `Last-Event-ID`.
+    /// Describes the opening of a standing stream: a GET without `Last-Event-ID`.
     pub fn listen() -> Self {
         Self::Listen
     }
 
-    /// Requests for which this predicate is true.
+    /// Describes the requests for which this predicate is true.
     pub fn matches(predicate: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
         Self::Matches(Arc::new(predicate))
     }
 
-    /// A JSON-RPC request of this method.
+    /// Describes a JSON-RPC request of this method.
     pub fn method(method: impl Into<String>) -> Self {
         Self::Method(method.into())
     }
 
-    /// A JSON-RPC notification of this method.
+    /// Describes a JSON-RPC notification of this method.
     pub fn notification(method: impl Into<String>) -> Self {
         Self::Notification(method.into())
     }
 
-    /// A JSON-RPC response to a request of the server.
+    /// Describes a JSON-RPC response to a request of the server.
     pub fn response() -> Self {
         Self::Response
     }
 
-    /// The resumption of a stream: a GET with `Last-Event-ID`.
+    /// Describes the resumption of a stream: a GET with `Last-Event-ID`.
     pub fn resume() -> Self {
         Self::Resume
     }
 
-    /// Requests that name this session.
+    /// Describes the requests that name this session.
     pub fn session(session: impl Into<String>) -> Self {
         Self::Session(session.into())
     }
 
-    /// A call of this tool.
+    /// Describes a call of this tool.
     pub fn tool(tool: impl Into<String>) -> Self {
         Self::Tool(tool.into())
     }
 
-    /// Requests that both match.
+    /// Describes the requests that both match.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self::Both(Box::new(self), Box::new(other))

@@ -68,7 +68,7 @@ impl Markup {
         }
     }
 
-    /// The finished markup.
+    /// Returns the finished markup.
     pub fn into_string(self) -> String {
         self.0
     }

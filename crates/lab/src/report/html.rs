@@ -45,13 +45,13 @@ impl Row<'_> {
         self.scores.len() == 1
     }
 
-    /// The anchor of the section about the client at this position.
+    /// Returns the anchor of the section about the client at this position.
     fn anchor(&self, place: usize) -> String {
         if self.is_alone() { self.id.to_owned() } else { format!("{}-{}", self.id, place + 1) }
     }
 }
 
-/// Every scenario that any client was put through, by group and number.
+/// Returns every scenario that any client was put through, by group and number.
 fn scenarios(cards: &[Scorecard]) -> Vec<Row<'_>> {
     let mut rows: BTreeMap<_, Row<'_>> = BTreeMap::new();
     for (place, card) in cards.iter().enumerate() {

@@ -155,7 +155,7 @@ fn everywhere() -> Vec<Score> {
     ids.map(|id| score(&id)).collect()
 }
 
-/// A score with one malicious text in every place where a client can put one.
+/// Returns a score with one malicious text in every place where a client can put one.
 fn hostile() -> Scorecard {
     let evil = || EVIL.to_owned();
     let mut score = judged("A1", false, false);
@@ -173,7 +173,7 @@ fn card(client: &str, scores: Vec<Score>) -> Scorecard {
     Scorecard { client: client.to_owned(), command: String::new(), scores, elapsed_ms: 1234.5 }
 }
 
-/// A score of a call that was cut and then answered.
+/// Returns a score of a call that was cut and then answered.
 fn score(id: &str) -> Score {
     judged(id, true, true)
 }

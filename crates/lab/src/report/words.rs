@@ -19,13 +19,13 @@ impl fmt::Display for Time {
     }
 }
 
-/// A number of things: `1 request`, `2 requests`.
+/// Returns a number of things: `1 request`, `2 requests`.
 pub(super) fn count(number: usize, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{plural}")
 }
 
-/// The beginning of a text, with a mark where it breaks off.
+/// Returns the beginning of a text, with a mark where it breaks off.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some(_) => {
@@ -36,7 +36,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// Text without terminal colour sequences.
+/// Returns text without terminal colour sequences.
 pub(super) fn colourless(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut letters = text.chars();
@@ -52,7 +52,7 @@ pub(super) fn colourless(text: &str) -> String {
     plain
 }
 
-/// A step of the script, in a few words.
+/// Returns a step of the script, in a few words.
 pub(super) fn step(step: &Step) -> String {
     match step {
         Step::Call { tool, concurrency: Some(times), .. } => format!("call {tool} × {times}"),

@@ -1,7 +1,7 @@
 //! Reads versions from the files in which package managers pin them.
 
-/// The version in a pin of this package: `mcp==2.3.0`, `a[b]==1.2`, `"a/b": "1.2.3"`,
-/// `rmcp = { version = "=3.8.0"`.
+/// Returns the version in a pin of this package: `mcp==2.3.0`, `a[b]==1.2`, `"a/b": "1.2.3"`, `rmcp = {
+/// version = "=3.8.0"`.
 pub fn pinned<'a>(pins: &'a str, package: &str) -> Option<&'a str> {
     pins.lines().find_map(|line| {
         let rest = line.trim().trim_start_matches('"').strip_prefix(package)?;

@@ -11,10 +11,11 @@ use crate::Spoken;
 ///
 /// In texts, `{{id}}` is the request's id, `{{answer}}` the whole correct answer as JSON, `{{length}}` its
 /// length in bytes, `{{url}}` this server, `{{main}}` the first, `{{other}}` the other one,
-/// `{{other_origin}}` its origin and `{{issuer}}` the origin of the authorization server. After `run`, `{{access_token}}`, `{{refresh_token}}`, `{{code}}`,
-/// `{{location}}`, `{{redirect_uri}}` and `{{state}}` are what an authorization server has answered. Where a
-/// stream is resumed, request and answer are those of the stream on which the named event was sent; so
-/// concurrent calls need event ids of their own, such as `{{id}}-1`.
+/// `{{other_origin}}` its origin and `{{issuer}}` the origin of the authorization server. After `run`,
+/// `{{access_token}}`, `{{refresh_token}}`, `{{code}}`, `{{location}}`, `{{redirect_uri}}` and `{{state}}`
+/// are what an authorization server has answered. Where a stream is resumed, request and answer are those of
+/// the stream on which the named event was sent; so concurrent calls need event ids of their own, such as
+/// `{{id}}-1`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -31,9 +32,9 @@ pub enum Action {
     Cut,
     /// Dies, and restarts after this many seconds without its sessions.
     Down(f64),
-    /// Makes every access token that was issued so far a bad one.
+    /// Invalidates every access token that was issued so far.
     EndAccessTokens,
-    /// Ends every login: no refresh token is good any more.
+    /// Ends every login: no refresh token is valid any more.
     EndLogins,
     /// Ends every `subscriptions/listen` with its result.
     EndSubscriptions,
@@ -49,8 +50,8 @@ pub enum Action {
     ForgetClients,
     /// Forgets every session.
     ForgetSessions,
-    /// Refuses the request as a correct server does, if that refuses it: for want of a token or a session. What
-    /// follows is then skipped.
+    /// Refuses the request as a correct server does, if that refuses it: for want of a token or a session.
+    /// The actions that follow are then skipped.
     Guard,
     /// Sends nothing more, until the client closes.
     Hold,
@@ -80,7 +81,7 @@ pub enum Action {
     ResetConnections,
     /// Sends a `retry:` field with this text: how many milliseconds to wait before resuming.
     Retry(String),
-    /// Runs the tool, or carries out what an authorization server is asked for.
+    /// Runs the tool, or carries out the request to an authorization server.
     Run,
     /// Writes this on every connection with nothing under way, and closes it.
     SayOnIdle(String),
@@ -93,7 +94,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Why the action makes no sense.
+    /// Returns why the action makes no sense.
     pub(super) fn nonsense(&self) -> Option<String> {
         match self {
             Self::Bytes(digits) => {

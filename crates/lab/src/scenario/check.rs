@@ -75,7 +75,7 @@ pub enum Claim<'a> {
 }
 
 impl Check {
-    /// The claim, if there is exactly one.
+    /// Returns the claim, if there is exactly one.
     pub fn claim(&self) -> Option<Claim<'_>> {
         let claims = [
             self.step.as_ref().map(Claim::Step),
@@ -98,7 +98,7 @@ impl Check {
         made.next().filter(|_| made.next().is_none())
     }
 
-    /// Why the check makes no sense in this scenario. A claim that nothing can contradict makes none.
+    /// Returns why the check makes no sense in this scenario. A claim that nothing can contradict makes none.
     pub(super) fn nonsense(&self, scenario: &Scenario) -> Option<String> {
         let wrong = match self.claim() {
             Some(claim) => claim.nonsense(scenario)?,
@@ -269,7 +269,7 @@ pub struct Told {
     pub what: String,
     /// The step that they come with; without it, any step.
     pub step: Option<usize>,
-    /// How many times.
+    /// How many times it must come.
     pub times: Bounds,
 }
 
@@ -282,7 +282,7 @@ pub struct Runs {
     /// Whether to count runs with equal arguments separately; the greatest count must be within the bounds.
     #[serde(default)]
     pub of_each: bool,
-    /// How many times.
+    /// How many times it must run.
     pub times: Bounds,
 }
 
@@ -290,12 +290,12 @@ pub struct Runs {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
-    /// Which requests.
+    /// The requests that are counted.
     pub of: Match,
     /// The server that they came to.
     #[serde(default)]
     pub at: Which,
-    /// How many.
+    /// How many must come.
     pub times: Bounds,
 }
 
@@ -303,9 +303,9 @@ pub struct Requests {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cancels {
-    /// Which requests.
+    /// The requests that are counted.
     pub of: Match,
-    /// How many.
+    /// How many must be cancelled.
     pub times: Bounds,
     /// Counts only those that were closed within this many seconds from their arrival.
     pub within: Option<f64>,

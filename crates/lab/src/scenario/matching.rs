@@ -38,7 +38,7 @@ pub struct Match {
     pub has_session: Option<bool>,
     /// Parameters that the query or the form in its body must have, with these values.
     pub form: Fields,
-    /// Parameters that neither may have.
+    /// Parameters that neither the query nor the form may have.
     pub form_lacks: Vec<String>,
     /// Headers that it must have, with these values.
     pub headers: Fields,
@@ -91,7 +91,7 @@ impl Match {
     }
 }
 
-/// What of a target is compared with the wanted path.
+/// Returns the part of a target that is compared with the wanted path.
 fn path_of<'a>(target: &'a str, wanted: Option<&str>) -> &'a str {
     let is_whole = wanted.is_some_and(|wanted| wanted.contains('?'));
     let path = target.split_once('?').map_or(target, |(path, _)| path);
@@ -103,7 +103,7 @@ fn is_among(wanted: &Map<String, Value>, seen: &Value) -> bool {
     wanted.iter().all(|(name, value)| seen.get(name) == Some(value))
 }
 
-/// The method and tool of a request, and the method of a notification.
+/// Returns the method and tool of a request, and the method of a notification.
 fn words(what: &What) -> (Option<&str>, Option<&str>, Option<&str>) {
     match what {
         What::Request { method, tool } => (Some(method), tool.as_deref(), None),

@@ -12,7 +12,7 @@ pub struct Scenarios(Vec<Scenario>);
 pub struct UnknownScenario(pub String);
 
 impl Scenarios {
-    /// The scenarios that come with the lab.
+    /// Returns the scenarios that come with the lab.
     ///
     /// # Errors
     ///
@@ -39,12 +39,12 @@ impl Scenarios {
         }
     }
 
-    /// All scenarios.
+    /// Returns all scenarios.
     pub fn all(&self) -> &[Scenario] {
         &self.0
     }
 
-    /// The scenario with this id, ignoring case.
+    /// Returns the scenario with this id, ignoring case.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Scenarios {
         found.ok_or_else(|| UnknownScenario(id.to_owned()))
     }
 
-    /// The scenarios that ids and letters of groups name: `A,D4`.
+    /// Returns the scenarios that ids and letters of groups name: `A,D4`.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Scenarios {
     }
 }
 
-/// The sort key of an id: `A10` comes after `A9`.
+/// Returns the sort key of an id: `A10` comes after `A9`.
 fn place(id: &str) -> (String, u64) {
     let (letter, number) = id.split_at(1);
     (letter.to_owned(), number.parse().unwrap_or(u64::MAX))

@@ -34,7 +34,7 @@ pub struct Setting {
     pub bearer: Option<String>,
     /// Which requests need a token of the authorization server.
     pub guards: Extent,
-    /// By tool: the scope that a call of it needs.
+    /// The scope that a call of each tool needs.
     pub scope_of: BTreeMap<String, String>,
     /// The tokens that it issues, if it is an authorization server.
     pub issues: Option<Issues>,
@@ -51,7 +51,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Why the settings make no sense.
+    /// Returns why the settings make no sense.
     pub(super) fn nonsense(&self) -> Option<String> {
         let status = self.lost_session.as_ref().and_then(|lost| wrong_status(lost.status));
         let time = self.up_after.and_then(wrong_time);
@@ -74,7 +74,7 @@ impl Setting {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EraTurn {
-    /// How many seconds after the start of the client.
+    /// The time of the change, in seconds after the start of the client.
     pub after: f64,
     /// The eras that it speaks from then on.
     pub era: Spoken,
@@ -109,9 +109,9 @@ pub struct Rule {
     pub when: Match,
     /// How many of them it takes; without it, all.
     pub times: Option<usize>,
-    /// It takes those that come within this many seconds from the first.
+    /// The seconds from the first request within which it takes requests.
     pub lasts: Option<f64>,
-    /// It takes those beyond this many a second.
+    /// The number of requests a second beyond which it takes them.
     pub beyond: Option<usize>,
     /// What is done, in order.
     #[serde(rename = "do")]
@@ -119,7 +119,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Which of the requests that match it takes.
+    /// Returns which of the requests that match it takes.
     pub fn share(&self) -> Times {
         let lasts = self.lasts.map(|lasts| Times::For(Duration::from_secs_f64(lasts)));
         let beyond = self.beyond.map(Times::Beyond);

@@ -4,13 +4,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Today, as `2026-11-15`, by universal time.
 pub fn today() -> String {
-    // A clock before 1970 is so wrong that any day will do.
+    // With a clock before 1970 any day will do.
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     day(since.as_secs() / 86_400)
 }
 
-/// The date this many days after 1970-01-01, in the Gregorian calendar. Years are counted from March, so that
-/// the day that leap years add is the last one.
+/// Returns the date this many days after 1970-01-01, in the Gregorian calendar. Years are counted from March,
+/// so that the day that leap years add is the last one.
 fn day(days: u64) -> String {
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);

@@ -50,7 +50,7 @@ struct Short<'a> {
 }
 
 impl Comparison<'_> {
-    /// The comparison as JSON.
+    /// Returns the comparison as JSON.
     pub fn json(&self) -> String {
         let scenarios =
             self.scenarios.iter().map(|it| Named { id: &it.id, title: &it.title }).collect();

@@ -10,7 +10,7 @@ use crate::scenario::{Group, Scenario};
 use crate::score::{Score, Verdict};
 
 impl Comparison<'_> {
-    /// The comparison as Markdown.
+    /// Returns the comparison as Markdown.
     pub fn markdown(&self) -> String {
         let mut page = String::new();
         // Writing to a string cannot fail.
@@ -93,7 +93,7 @@ impl Comparison<'_> {
     }
 }
 
-/// The verdict, with a link to the reason where there is one.
+/// Returns the verdict, with a link to the reason where there is one.
 fn cell(entry: &ScoredClient, scenario: &Scenario) -> String {
     let Some(score) = entry.score(scenario) else { return "–".to_owned() };
     let word = match score.verdict {
@@ -115,7 +115,7 @@ fn anchor(entry: &ScoredClient, score: &Score) -> String {
     format!("{}-{}", entry.name, score.id.to_lowercase())
 }
 
-/// The worst check that did not hold, its evidence, and how many more there are.
+/// Writes the worst check that did not hold, its evidence, and how many more there are.
 fn failure(page: &mut String, entry: &ScoredClient, score: &Score) -> std::fmt::Result {
     let mut faults = score.faults();
     let Some(first) = faults.next() else { return Ok(()) };
@@ -129,12 +129,12 @@ fn failure(page: &mut String, entry: &ScoredClient, score: &Score) -> std::fmt::
     writeln!(page, "- <a id=\"{anchor}\"></a>**{id}** {word}: {that}{more}. Seen: {seen}")
 }
 
-/// Our own text in a cell: on one line, without a cell border.
+/// Returns our own text in a cell: on one line, without a cell border.
 fn in_table(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// A client's text: without markup.
+/// Returns a client's text: without markup.
 fn in_code(text: &str) -> String {
     format!("`{}`", shortened(text).replace('`', "'"))
 }

@@ -92,7 +92,7 @@ fn scenarios() -> [Scenario; 2] {
     [scenario("A1", 1), scenario("D4", 1)]
 }
 
-/// A scenario that makes one call this many times.
+/// Returns a scenario that makes one call this many times.
 fn scenario(id: &str, calls: usize) -> Scenario {
     let call = r#"{ op = "call", tool = "echo", args = { msg = "a" } },"#.repeat(calls);
     let text = format!(
@@ -103,7 +103,7 @@ fn scenario(id: &str, calls: usize) -> Scenario {
     Scenario::read(&text).unwrap()
 }
 
-/// A client that passes, one that fails, one that is missing, and a bridge.
+/// Returns a client that passes, one that fails, one that is missing, and a bridge.
 fn entries() -> Vec<ScoredClient> {
     let good = [score("A1", Verdict::Pass, 1), score("D4", Verdict::Pass, 2)];
     let bad = [score("A1", Verdict::Fail, 2), score("D4", Verdict::Soft, 1)];

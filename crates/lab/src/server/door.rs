@@ -26,7 +26,7 @@ pub(super) enum Door {
 }
 
 impl Door {
-    /// Makes sure that there is a port, this one if there was none (0 is any), and returns its address.
+    /// Reserves a port, this one if there was none (0 is any), and returns its address.
     pub(super) fn reserve(&mut self, port: u16) -> io::Result<SocketAddr> {
         match self {
             Self::Lost(address) => Ok(*address),

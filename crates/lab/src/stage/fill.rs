@@ -13,14 +13,14 @@ pub(super) struct Blanks {
     pub(super) answer: String,
     /// `{{url}}`: this server.
     pub(super) url: String,
-    /// Where all servers are: `{{main}}`, `{{other}}` and `{{issuer}}`.
+    /// The addresses of all servers: `{{main}}`, `{{other}}` and `{{issuer}}`.
     pub(super) addresses: Addresses,
-    /// What an authorization server has answered, by name.
+    /// The values that an authorization server has answered, by name.
     pub(super) issued: Vec<(&'static str, String)>,
 }
 
 impl Blanks {
-    /// The request's id.
+    /// Returns the request's id.
     pub(super) fn id(&self) -> Value {
         serde_json::from_str(&self.id).unwrap_or_default()
     }

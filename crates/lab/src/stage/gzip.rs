@@ -3,7 +3,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-/// The body as one member of gzip (RFC 1952).
+/// Returns the body as one member of gzip (RFC 1952).
 pub(super) fn gzip(body: &[u8]) -> Bytes {
     let mut coded = BytesMut::with_capacity(body.len() + 32);
     // Magic, deflate, no flags, no time, no level, an unknown system.
@@ -30,7 +30,7 @@ fn put_block(coded: &mut BytesMut, block: &[u8], is_last: bool) {
     coded.put_slice(block);
 }
 
-/// CRC-32, bit by bit: bodies of scenarios are short.
+/// Returns the CRC-32, computed bit by bit: bodies of scenarios are short.
 fn checksum(bytes: &[u8]) -> u32 {
     let step = |crc: u32| if crc & 1 == 1 { (crc >> 1) ^ POLYNOMIAL } else { crc >> 1 };
     let byte = |crc: u32, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc));

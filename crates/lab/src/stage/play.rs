@@ -98,7 +98,7 @@ impl StagePlayer {
         }
     }
 
-    /// Carries out what the server does to itself, in any state of the request.
+    /// Carries out an action of the server on itself, in any state of the request.
     async fn act_on_server(&mut self, act: &Action) {
         let Place { server, mcp, .. } = &self.place;
         match act {

@@ -66,7 +66,7 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// Gives the reply back on HTTP/2, where there are no raw bytes to write.
+    /// Returns the reply on HTTP/2, where there are no raw bytes to write.
     pub fn raw(self) -> Result<Raw, Self> {
         match self.0 {
             ReplyCarrier::Http1(pen) => Ok(Raw::new(pen)),

@@ -145,7 +145,7 @@ impl Call {
         }
     }
 
-    /// The end of a call, as its caller sees it.
+    /// Returns the end of a call, as its caller sees it.
     fn told(&self, end: Result<Value, String>) -> Result<Value, String> {
         if end.is_ok() && self.method == "tools/call" {
             self.client.suspicions.store(0, Ordering::Relaxed);
@@ -200,7 +200,7 @@ impl Call {
         }
     }
 
-    /// The request that is posted first.
+    /// Returns the request that is posted first.
     pub(super) fn posted_ask(mut self) -> WrongRequest {
         self.ask(AnswerWay::Post)
     }
@@ -329,7 +329,7 @@ impl Last {
         }
     }
 
-    /// The status and the code of a refusal.
+    /// Returns the status and the code of a refusal.
     pub(super) fn refusal(&self) -> Option<(u16, i64)> {
         match self {
             Self::Refused(refusal) => Some((refusal.code, refusal.error_code())),
@@ -338,7 +338,7 @@ impl Last {
     }
 }
 
-/// The result in an answer, or its error as text.
+/// Returns the result in an answer, or its error as text.
 fn told(answer: &Value) -> Result<Value, String> {
     match answer.get("error") {
         None if answer["result"]["resultType"] == "input_required" => {

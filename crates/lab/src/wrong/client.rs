@@ -28,7 +28,7 @@ pub(super) struct WrongClient {
     pub(super) target: Target,
     dial: Dialer,
     bearer: Option<String>,
-    /// How it comes by tokens, if it logs in.
+    /// The login by which it gets tokens, if it logs in.
     pub(super) login: Option<Arc<WrongLogin>>,
     pub(super) era: Mutex<WrongEra>,
     /// Whether it has given up on the stateless revision for good.
@@ -80,7 +80,7 @@ pub(super) struct Background {
     pub(super) others: JoinSet<()>,
 }
 
-/// Where the tokens of a client come from.
+/// The source of a client's tokens.
 #[derive(Default)]
 pub(super) struct TokenSource {
     pub(super) bearer: Option<String>,
@@ -280,7 +280,7 @@ impl WrongClient {
         lock(&self.heard).push(words);
     }
 
-    /// An error as the caller sees it.
+    /// Returns an error as the caller sees it.
     pub(super) fn in_words(&self, text: &str) -> String {
         match &self.token() {
             Some(token) if self.has(Habit::PrintsToken) => {
@@ -292,14 +292,14 @@ impl WrongClient {
         }
     }
 
-    /// Brings a better token than the one that was refused.
+    /// Gets a better token than the one that was refused.
     pub(super) async fn log_in_again(&self, challenge: Challenge<'_>) -> Result<(), String> {
         let Some(login) = &self.login else { return Ok(()) };
         let brought = login.better(&challenge).await;
         brought.map_err(|why| self.in_words(&format!("{why}; the call did not run")))
     }
 
-    /// The token that requests are sent with.
+    /// Returns the token that requests are sent with.
     pub(super) fn token(&self) -> Option<String> {
         let held = self.login.as_ref().and_then(|login| login.access());
         held.or_else(|| self.bearer.clone())
@@ -375,7 +375,8 @@ const DIAL_LIMIT: Duration = Duration::from_secs(1);
 const DIAL_PATIENCE: Duration = Duration::from_secs(10);
 const DIAL_PAUSE: Duration = Duration::from_millis(250);
 const DRAIN: Duration = Duration::from_millis(20);
-/// After this many deaths it assumes that the server closes connections after an answer without saying so.
+/// The number of deaths after which it assumes that the server closes connections after an answer without
+/// saying so.
 const MOST_DEATHS: u32 = 2;
 const MOST_DRAINED: usize = 1 << 20;
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);

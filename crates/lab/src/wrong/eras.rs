@@ -94,7 +94,7 @@ impl WrongClient {
 }
 
 impl Call {
-    /// The era that the end of a `server/discover` proves; `None` if it proves none.
+    /// Returns the era that the end of a `server/discover` proves; `None` if it proves none.
     fn era_by(&self, end: &Result<Value, String>) -> Option<WrongEra> {
         let is_named = |result: &Value| {
             let versions = result["supportedVersions"].as_array();
@@ -110,7 +110,8 @@ impl Call {
         }
     }
 
-    /// What a refusal means to a client that knows both eras; `None` if it says nothing about them.
+    /// Returns the step after a refusal, in a client that knows both eras; `None` if the refusal says nothing
+    /// about them.
     pub(super) fn after_refusal_by_era(&mut self, refusal: &TroubleRefusal) -> Option<Next> {
         if !self.client.asks_era() {
             return None;
@@ -156,7 +157,7 @@ impl Call {
         Next::Send(AnswerWay::Post, USELESS_PAUSE)
     }
 
-    /// What happens to a refused call after the server was asked for its era again.
+    /// Decides about a refused call after the server was asked for its era again.
     ///
     /// If the server is as before, the refusal stands. If it has changed, it may have run the call before it
     /// changed, unless it refuses `server/discover` likewise.
@@ -193,7 +194,7 @@ impl Call {
         Some(Next::Send(AnswerWay::Post, Duration::from_millis(100)))
     }
 
-    /// The parameters of a request, with what the stateless revision adds.
+    /// Returns the parameters of a request, with what the stateless revision adds.
     pub(super) fn stateless_params(&self) -> Value {
         let mut params = if self.params.is_object() { self.params.clone() } else { json!({}) };
         params["_meta"] = json!({
@@ -206,7 +207,7 @@ impl Call {
         params
     }
 
-    /// The headers of a request, each with its line end.
+    /// Returns the headers of a request, each with its line end.
     pub(super) fn routing(&self) -> String {
         let mut headers =
             format!("mcp-protocol-version: {VERSION}\r\nmcp-method: {}\r\n", self.method);

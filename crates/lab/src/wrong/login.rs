@@ -1,8 +1,8 @@
-//! The login of a client: how it comes by a token, and by a better one.
+//! The login of a client: how it gets a token, and a better one.
 //!
-//! The plain habits: one login for all calls, a refresh before a login, the same refresh token again after
-//! a failure that says nothing about it, and every secret to its issuer only. The login outlives the client,
-//! as one in a file would.
+//! The correct habits: one login for all calls, a refresh before a login, the refresh token again after a
+//! failure that says nothing about it, and every secret to its issuer only. The login outlives the client, as
+//! one in a file would.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(super) struct WrongLogin {
     turn: tokio::sync::Mutex<()>,
 }
 
-/// What a login has brought.
+/// The tokens that a login has brought.
 #[derive(Clone, Default)]
 struct Held {
     document: Option<Document>,
@@ -43,11 +43,11 @@ struct Held {
     scope: String,
     /// When a login failed, and why.
     failed: Option<(Instant, String)>,
-    /// How many logins were begun; names are made from it.
+    /// How many logins were begun; names contain this number.
     begun: u64,
 }
 
-/// What a server said about a request that it refused for want of a better token.
+/// The answer of a server to a request that it refused for want of a better token.
 pub(super) struct Challenge<'a> {
     /// The token that was refused.
     pub(super) used: Option<String>,
@@ -77,12 +77,12 @@ impl WrongLogin {
     pub(super) async fn before_request(&self) {
         let is_over = self.access().is_some_and(|token| tokens::is_over_by_its_times(&token));
         if is_over && self.has(Habit::BelievesTokenTimes) {
-            // The request is sent all the same.
+            // The request is sent even if this fails.
             drop(self.refresh().await);
         }
     }
 
-    /// Brings a better token than the one that was refused.
+    /// Gets a better token than the one that was refused.
     pub(super) async fn better(&self, challenge: &Challenge<'_>) -> Result<(), String> {
         let is_alone = self.has(Habit::RefreshesPerCall);
         let _turn = if is_alone { None } else { Some(self.turn.lock().await) };
@@ -189,7 +189,7 @@ impl WrongLogin {
         Ok(())
     }
 
-    /// The URL of the MCP server.
+    /// Returns the URL of the MCP server.
     fn resource(&self) -> String {
         format!("http://{}{}", self.server.authority, self.server.path)
     }
@@ -203,7 +203,8 @@ fn union(held: &str, more: &str) -> String {
 
 const MOST_REFRESHES: u32 = 4;
 const REFRESH_PAUSE: Duration = Duration::from_millis(300);
-/// Nobody wants to be asked again at once.
+/// How long after a failed login the person is not asked again.
 const PATIENCE_OF_PEOPLE: Duration = Duration::from_secs(60);
-/// Where browsers are sent back to. Nobody listens: the client reads where its browser is sent.
+/// The address that browsers are sent back to. No program listens there: the client reads where its browser
+/// is sent.
 const REDIRECT_URI: &str = "http://127.0.0.1:9/callback";

@@ -1,4 +1,4 @@
-//! The mistakes, by name: each is the plain habits with one of them turned bad.
+//! The mistakes, by name: each is the correct habits with one of them turned bad.
 
 /// A client with bad habits.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ impl Mistake {
     }
 }
 
-/// Something that a client should not do.
+/// A habit that a client should not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Habit {
     AsksAgain,
@@ -128,12 +128,12 @@ pub(super) enum Habit {
     WaitsForTheEnd,
 }
 
-/// Every mistake that a scenario can name.
+/// Returns every mistake that a scenario can name.
 pub fn mistakes() -> &'static [Mistake] {
     MISTAKES
 }
 
-/// The mistake of this name; `plain` is none.
+/// Returns the mistake of this name; `plain` is none.
 pub fn find(name: &str) -> Option<&'static Mistake> {
     MISTAKES.iter().chain([&PLAIN]).find(|mistake| mistake.name == name)
 }

@@ -19,7 +19,7 @@ pub(super) enum Next {
     End,
     /// Wait for ever.
     Hang,
-    /// Bring a better token, and send again what was refused.
+    /// Get a better token, and send again what was refused.
     LogIn(AnswerWay, String),
     Redirect(Target),
     /// Renew the session after a pause, and send the call again.
@@ -85,8 +85,8 @@ impl Call {
         }
     }
 
-    /// What a refusal for want of a better token leads to, in a client that can log in. A call that is refused
-    /// with the new token as well has nothing more to try.
+    /// Returns the step after a refusal for want of a better token, in a client that can log in. A call that
+    /// is refused with the new token as well has nothing more to try.
     fn logged_in(&mut self, refusal: &TroubleRefusal, sent: AnswerWay) -> Option<Next> {
         self.client.login.as_ref()?;
         let header = refusal.challenge.as_deref().unwrap_or_default().to_owned();
@@ -179,7 +179,7 @@ impl Call {
         }
     }
 
-    /// How long to wait for this hint; `None` if it makes no sense.
+    /// Returns how long to wait for this hint; `None` if it makes no sense.
     fn wait(&self, asked: &str, unit_ms: u64) -> Option<Duration> {
         if self.has(Habit::ObeysAbsurdWaits) {
             self.be_deaf();
@@ -272,7 +272,8 @@ impl Call {
     }
 }
 
-/// The pause before this repetition, if the server names none: patience is limited by time, not by attempts.
+/// Returns the pause before this repetition, if the server names none: patience is limited by time, not by
+/// attempts.
 fn backoff(number: u32) -> Duration {
     Duration::from_millis(200)
         .saturating_mul(1 << number.saturating_sub(1).min(4))
@@ -296,7 +297,7 @@ pub(super) const DISCOVER: &str = "server/discover";
 /// How often `logs-in-forever` tries.
 const MOST_LOGINS: u32 = 15;
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// As long as a call takes by default: a longer wait would be in vain.
+/// The longest wait, as long as a call takes by default: a longer one would be in vain.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const MOST_BARREN: u32 = 8;
 const MOST_RENEWED_ON_401: u32 = 5;

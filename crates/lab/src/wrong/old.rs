@@ -34,7 +34,7 @@ impl OpenSse {
 }
 
 impl WrongClient {
-    /// The open stream of HTTP+SSE, if the server speaks nothing newer.
+    /// Returns the open stream of HTTP+SSE, if the server speaks nothing newer.
     pub(super) fn old(&self) -> Option<OpenSse> {
         lock(&self.old).clone()
     }

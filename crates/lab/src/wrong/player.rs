@@ -50,7 +50,7 @@ struct WrongPlayer {
     target: Option<Target>,
     client: Option<Arc<WrongClient>>,
     heard: Heard,
-    /// Outlives clients, as one in a file would.
+    /// The login, which outlives clients, as one in a file would.
     login: Option<Arc<WrongLogin>>,
 }
 
@@ -97,7 +97,7 @@ impl WrongPlayer {
         }
     }
 
-    /// The login of an earlier client, or a new one.
+    /// Returns the login of an earlier client, or a new one.
     fn login(&mut self, within: Duration) -> Option<Arc<WrongLogin>> {
         let is_kept = self.login.is_some() && !self.mistake.has(Habit::ForgetsLogin);
         if !is_kept {

@@ -86,7 +86,7 @@ impl Call {
         !is_before && !is_repeated
     }
 
-    /// The pieces as one body, decoded as this client does it.
+    /// Returns the pieces as one body, decoded as this client does it.
     pub(super) fn joined(&self, pieces: &[Bytes]) -> Vec<u8> {
         if !self.has(Habit::DecodesPieces) {
             return pieces.concat();

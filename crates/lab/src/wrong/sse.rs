@@ -13,7 +13,7 @@ pub(super) enum Item {
     Retry(String),
 }
 
-/// One event is larger than the client keeps.
+/// The error that one event is larger than the client keeps.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooMuch;
 
@@ -111,7 +111,7 @@ impl Pending {
     }
 }
 
-/// Far more than any answer of the lab.
+/// The most bytes of an event: far more than any answer of the lab.
 const MOST_BYTES: usize = 8 << 20;
 
 #[cfg(test)]

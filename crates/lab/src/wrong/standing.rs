@@ -62,7 +62,7 @@ impl Standing {
         }
     }
 
-    /// How long to wait before it is opened again; `None` if never.
+    /// Returns how long to wait before it is opened again; `None` if never.
     fn pause(&self, closed: &Closed) -> Option<Duration> {
         if self.client.has(Habit::StandingHammers) {
             // Not zero, because a paused clock would never go on.

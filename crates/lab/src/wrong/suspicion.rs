@@ -16,7 +16,7 @@ use super::next::Next;
 use super::trouble::TroubleKind;
 use crate::lock::lock;
 
-/// What a ping says about a session.
+/// The answer of a ping about a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
     Lives,
@@ -25,7 +25,7 @@ enum Word {
 }
 
 impl Call {
-    /// The step after a refusal that speaks of a lost session.
+    /// Returns the step after a refusal that speaks of a lost session.
     pub(super) fn suspected(&mut self) -> Next {
         let rash = [
             Habit::BelievesRefusals,
@@ -76,7 +76,7 @@ async fn ask(client: &Arc<WrongClient>) -> Word {
 }
 
 impl WrongClient {
-    /// Why nothing may be sent now.
+    /// Returns why nothing may be sent now.
     pub(super) fn why_not(&self) -> Option<String> {
         if let Some(why) = lock(&self.spoilt).clone() {
             return Some(why);
@@ -95,5 +95,5 @@ impl WrongClient {
     }
 }
 
-/// After this many refusals in a row the session is renewed although it answers.
+/// The number of refusals in a row after which the session is renewed although it answers.
 const ENOUGH: u32 = 3;

@@ -8,7 +8,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The target of this URL, relative to the present one if need be.
+    /// Returns the target of this URL, relative to the present one if need be.
     pub(super) fn of(url: &str, here: Option<&Self>) -> Option<Self> {
         if url.starts_with('/') {
             return here.map(|here| Self { path: url.to_owned(), ..here.clone() });

@@ -154,7 +154,7 @@ async fn put_through(mistake: Mistake, server: &str) -> Score {
     run_on(&stage, &scenario, &client).await
 }
 
-/// A rule for the first call.
+/// Returns a rule for the first call.
 fn first_call(acts: &str) -> String {
     format!("[[server.rule]]\nwhen = {{ tool = 'echo' }}\ntimes = 1\n{acts}")
 }

@@ -41,7 +41,7 @@ pub(super) struct TroubleRefusal {
 }
 
 impl TroubleRefusal {
-    /// The code of the JSON-RPC error in its body; 0 if there is none.
+    /// Returns the code of the JSON-RPC error in its body; 0 if there is none.
     pub(super) fn error_code(&self) -> i64 {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
         body["error"]["code"].as_i64().unwrap_or_default()

@@ -4,10 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::Host;
 
-/// How close a host is. The order means something: the last is the closest.
+/// How close a host is. The order matters: the last is the closest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HostKind {
-    /// Anywhere, or a name that tells nothing.
+    /// Any other address, or a name that does not show where it is.
     Public,
     /// A private, shared, link-local or reserved address; cloud metadata services are among them.
     Private,
@@ -25,7 +25,7 @@ impl HostKind {
     }
 }
 
-/// Where an address is. Names are resolved by whoever connects, who should ask here about the result.
+/// Returns how close an address is. The code that connects resolves names, and should check the result here.
 pub fn kind_of_ip(ip: IpAddr) -> HostKind {
     match ip {
         IpAddr::V4(ip) => of_ipv4(ip),
@@ -33,7 +33,8 @@ pub fn kind_of_ip(ip: IpAddr) -> HostKind {
     }
 }
 
-/// Only `localhost` itself: a name below it is resolved by others (`a.localhost` may be anywhere).
+/// Returns how close a name is. Only `localhost` itself is this machine: a name below it is resolved by
+/// others (`a.localhost` may be anywhere).
 fn of_name(name: &str) -> HostKind {
     if name.trim_end_matches('.').eq_ignore_ascii_case("localhost") {
         HostKind::Loopback
@@ -71,11 +72,11 @@ fn of_ipv6(ip: Ipv6Addr) -> HostKind {
         return of_ipv4(ip);
     }
     let first = ip.segments()[0];
-    // Everything in use and public begins with 001 in binary (2000::/3).
+    // Every public address in use begins with 001 in binary (2000::/3).
     if first & 0xe000 == 0x2000 { HostKind::Public } else { HostKind::Private }
 }
 
-/// The IPv4 address behind 64:ff9b::/96 (RFC 6052) or 2002::/16 (6to4).
+/// Returns the IPv4 address behind 64:ff9b::/96 (RFC 6052) or 2002::/16 (6to4).
 fn translated(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = ip.segments();
     let [high, low] = match [a, b, c, d, e, f] {

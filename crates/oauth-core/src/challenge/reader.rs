@@ -27,7 +27,7 @@ pub(super) fn read(line: &str, challenges: &mut Vec<Challenge>) {
     challenges.extend(current);
 }
 
-/// The first value of a parameter counts; one without a scheme belongs to nothing.
+/// Sets a parameter. Its first value counts; a parameter without a scheme belongs to nothing.
 fn set(challenge: Option<&mut Challenge>, name: &str, value: String) {
     if let Some(place) = challenge.and_then(|challenge| challenge.parameter_mut(name))
         && place.is_none()
@@ -41,15 +41,15 @@ fn token(text: &str) -> (&str, &str) {
     text.split_at(text.find(|it| !is_token(it)).unwrap_or(text.len()))
 }
 
-/// What stands behind `=`, if that is what comes next.
+/// Returns the text behind `=`, if that comes next.
 fn behind_equals(text: &str) -> Option<&str> {
     text.trim_start_matches([' ', '\t']).strip_prefix('=')
 }
 
-/// A value, quoted or not, and what stands behind it.
+/// Returns a value, quoted or not, and the text behind it.
 ///
-/// Values without quotes should be tokens; servers also send URLs and whole texts, so that everything
-/// up to the comma or space counts.
+/// Values without quotes should be tokens; servers also send URLs and whole texts, so everything up to the
+/// comma or space counts.
 fn value(text: &str) -> (String, &str) {
     let text = text.trim_start_matches([' ', '\t']);
     match text.strip_prefix('"') {
@@ -61,7 +61,7 @@ fn value(text: &str) -> (String, &str) {
     }
 }
 
-/// The text before the closing quote, and what stands behind it. A backslash takes the letter after it
+/// Returns the text before the closing quote, and the text behind it. A backslash takes the next character
 /// literally (RFC 9110, 5.6.4). Without a closing quote all of it is the text.
 fn unquoted(quoted: &str) -> (String, &str) {
     let mut text = String::new();
@@ -76,7 +76,8 @@ fn unquoted(quoted: &str) -> (String, &str) {
     (text, "")
 }
 
-/// What stands behind the credentials-like text of `Negotiate YII=`; it has no name, and `=` only at its end.
+/// Returns the text behind the credentials of `Negotiate YII=`, which have no name, and `=` only at their
+/// end.
 fn behind_token68(after_scheme: &str) -> &str {
     let text = after_scheme.trim_start_matches([' ', '\t']);
     let is_token68 = |it: char| it.is_ascii_alphanumeric() || "-._~+/".contains(it);
@@ -87,7 +88,7 @@ fn behind_token68(after_scheme: &str) -> &str {
 }
 
 fn behind_next_comma(text: &str) -> &str {
-    // A quoted text without a name is passed over whole: there may be commas in it.
+    // A quoted text without a name is skipped whole: there may be commas in it.
     if let Some(quoted) = text.strip_prefix('"') {
         return unquoted(quoted).1;
     }

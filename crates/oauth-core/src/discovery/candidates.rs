@@ -1,4 +1,4 @@
-//! Where documents may be, in the order in which they are asked for.
+//! The places where documents may be, in the order in which they are asked for.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use crate::challenge::Challenges;
 use crate::words;
 
 impl Discovery {
-    /// The challenge's own URL, then the well-known ones for the path and the origin.
+    /// Returns the challenge's own URL, then the well-known ones for the path and the origin.
     pub(super) fn resource_candidates(&mut self, challenges: &Challenges) -> VecDeque<HttpUrl> {
         let mut candidates = VecDeque::new();
         if let Some(text) = challenges.resource_metadata() {
@@ -27,7 +27,7 @@ impl Discovery {
         candidates
     }
 
-    /// RFC 8414, then OpenID Connect; with a path the latter has two places.
+    /// Returns the places of RFC 8414, then of OpenID Connect, which has two for an issuer with a path.
     pub(super) fn server_candidates(
         &self,
         issuer: &str,
@@ -50,7 +50,7 @@ impl Discovery {
     }
 }
 
-/// Without a path two places are one.
+/// Adds a candidate once: without a path two places are one.
 fn push(candidates: &mut VecDeque<HttpUrl>, url: Option<HttpUrl>) {
     if let Some(url) = url.filter(|url| !candidates.contains(url)) {
         candidates.push_back(url);

@@ -1,4 +1,4 @@
-//! Why no authorization server was found: what was asked, and what each URL said.
+//! The error that no authorization server was found: what was asked, and what each URL answered.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use http::StatusCode;
 use crate::address::{AddressError, HttpUrl};
 use crate::metadata::DocumentError;
 
-/// No authorization server was found, with everything that was tried.
+/// The error that no authorization server was found, with everything that was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DiscoveryError {
-    /// Why.
+    /// Why none was found.
     pub failure: DiscoveryFailure,
-    /// What was asked, and what it said.
+    /// The URLs that were asked, and what each answered.
     pub tried: Vec<Tried>,
 }
 
 impl DiscoveryError {
-    /// Whether the same discovery may succeed later.
+    /// Whether another discovery may succeed later.
     pub fn is_transient(&self) -> bool {
         self.failure == DiscoveryFailure::Transient
     }
@@ -73,13 +73,13 @@ pub enum DiscoveryFailure {
         /// What differs.
         why: AddressError,
     },
-    /// A server was in trouble or out of reach, so that nothing is known.
+    /// A server was in trouble or out of reach, so nothing is known.
     #[error("the metadata could not be read; try again later")]
     Transient,
 }
 
 impl DiscoveryFailure {
-    /// What the answers add up to. Definite findings come first: waiting does not change them.
+    /// Returns what the answers add up to. Definite findings come first: waiting does not change them.
     pub(super) fn of(tried: &[Tried]) -> Self {
         let mismatch = tried.iter().find_map(|tried| match &tried.verdict {
             Verdict::OtherIssuer { expected, found } => {
@@ -99,13 +99,13 @@ impl DiscoveryFailure {
     }
 }
 
-/// A URL that was asked, and what it said.
+/// A URL that was asked, and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tried {
     /// The URL without its query.
     pub url: String,
-    /// What it said.
+    /// The meaning of its answer.
     pub verdict: Verdict,
 }
 
@@ -121,7 +121,7 @@ impl fmt::Display for Tried {
     }
 }
 
-/// What a URL said.
+/// The meaning of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -131,10 +131,10 @@ pub enum Verdict {
     /// The document does not list S256.
     #[error("no PKCE with S256")]
     NoPkce,
-    /// 200, and not the document.
+    /// Status 200, and not the document.
     #[error("no such document: {0}")]
     NotADocument(DocumentError),
-    /// There is nothing.
+    /// There is no document.
     #[error("{0}")]
     NotThere(StatusCode),
     /// The document is another issuer's.
@@ -145,7 +145,7 @@ pub enum Verdict {
         /// The issuer that it names.
         found: String,
     },
-    /// No answer: nothing is known.
+    /// There was no answer: nothing is known.
     #[error("no answer: {0}")]
     Unreachable(String),
     /// The URL must not be used.
@@ -154,7 +154,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the URL may say something else later.
+    /// Whether the URL may answer otherwise later.
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::InTrouble(_) | Self::Unreachable(_))
     }

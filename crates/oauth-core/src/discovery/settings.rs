@@ -1,8 +1,8 @@
-//! What a person may set for one MCP server.
+//! The settings of a person for one MCP server.
 
 use crate::address::NearHosts;
 
-/// What a person may set for one MCP server.
+/// The settings of a person for one MCP server.
 #[derive(Clone, Debug, Default)]
 pub struct DiscoverySettings {
     /// What is sent as `resource`.
@@ -20,10 +20,10 @@ pub struct DiscoverySettings {
 /// What is sent as `resource`, at the login and in every request for tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ResourceParameter {
-    /// What the metadata says. The default.
+    /// The value in the metadata. The default.
     #[default]
     FromMetadata,
-    /// This, which is also accepted in the metadata although it is not the server's own.
+    /// This value, which is also accepted in the metadata although it is not the server's own.
     Given(String),
     /// Nothing: Entra refuses it together with its own scopes.
     NotSent,
@@ -49,11 +49,11 @@ impl ResourceParameter {
 /// What the metadata of an authorization server must say about PKCE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PkceRule {
-    /// It may keep silent: the person says that the server knows S256.
+    /// It need not mention PKCE: the person says that the server knows S256.
     Assumed,
-    /// Nobody logs in by a browser, so that there is no code to protect.
+    /// No person logs in by a browser, so there is no code to protect.
     NotNeeded,
-    /// It lists S256. The default, because the specification says so.
+    /// It must list S256. The default, because the specification says so.
     #[default]
     Required,
 }

@@ -238,7 +238,7 @@ fn a_server_in_trouble_is_not_taken_for_one_without_metadata() {
     assert!(error.is_transient() && error.to_string().contains("timed out"), "{error}");
 }
 
-/// The resource may name another issuer as soon as it can speak again.
+/// The resource may name another issuer as soon as it answers again.
 #[test]
 fn while_a_server_is_in_trouble_its_origin_is_not_taken_for_the_issuer() {
     let mut web = Web::default();

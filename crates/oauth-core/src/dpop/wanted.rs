@@ -1,27 +1,26 @@
-//! Whether tokens are asked for that are bound to a key.
+//! Decides whether tokens are bound to a key.
 
 /// When tokens are bound to a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DpopRule {
-    /// At every login. A server that does not know how issues tokens that are bound to nothing, and those are
-    /// used.
+    /// At every login. A server without DPoP issues tokens that are bound to no key, and those are used.
     Always,
-    /// Where the MCP server asks for it, and its authorization server knows how. The default: an MCP server
+    /// Where the MCP server asks for it, and its authorization server supports it. The default: an MCP server
     /// that does not ask may not accept such tokens, whatever its authorization server says of itself.
     #[default]
     IfAsked,
-    /// Never.
+    /// Tokens are never bound to a key.
     Never,
 }
 
-/// What is known when a login begins.
+/// The facts that are known when a login begins.
 #[derive(Clone, Copy, Debug)]
 pub struct DpopWish<'a> {
     /// Whether the MCP server has challenged us in the scheme `DPoP`.
     pub is_challenged: bool,
-    /// Whether it has challenged us in the scheme `Bearer`, too.
+    /// Whether the MCP server has challenged us in the scheme `Bearer`, too.
     pub takes_bearer: bool,
-    /// Whether the MCP server's metadata says that it takes no other tokens.
+    /// Whether the MCP server's metadata says that it accepts only bound tokens.
     pub is_required: bool,
     /// The algorithms that the authorization server lists, if it does.
     pub algorithms: Option<&'a [String]>,
@@ -35,7 +34,8 @@ impl DpopRule {
         match self {
             Self::Always => true,
             Self::Never => false,
-            // Without a word of the authorization server, a bearer token is the safer guess where it is taken.
+            // If the authorization server does not say, a bearer token is the safer guess where it is
+            // accepted.
             Self::IfAsked => is_asked && is_known.unwrap_or(!wish.takes_bearer),
         }
     }
@@ -61,7 +61,7 @@ mod tests {
         assert!(!wanted(true, false, false, Some(&other)));
     }
 
-    /// Many issuers list algorithms for servers that do not know what a bound token is.
+    /// Many issuers list algorithms for servers that do not know bound tokens.
     #[test]
     fn an_issuer_that_can_is_not_enough() {
         let es256 = ["ES256".to_owned()];

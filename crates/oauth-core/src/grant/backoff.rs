@@ -1,10 +1,10 @@
-//! When a refresh token may be sent again after a refresh that brought nothing.
+//! When a refresh token may be sent again after a failed refresh.
 
 use std::time::Duration;
 
 use crate::timestamp::Timestamp;
 
-/// Waits longer after each failure, and counts refusals that are equal.
+/// Waits longer after each failure, and counts equal refusals.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     failures: u32,
@@ -21,7 +21,8 @@ struct Wait {
 }
 
 impl Backoff {
-    /// Until when to wait; `None` if it is over. A clock that was set back does not make it longer.
+    /// Returns until when to wait; `None` if the wait is over. A clock that was set back does not make it
+    /// longer.
     pub(super) fn until(&self, now: Timestamp) -> Option<Timestamp> {
         let wait = self.wait.as_ref()?;
         let end = wait.from + wait.length;
@@ -36,12 +37,12 @@ impl Backoff {
         self.wait = Some(Wait { from: now, length: length.max(asked) });
     }
 
-    /// Whether the one repetition without a wait is still to be had; it is not after this.
+    /// Uses the one repetition without a wait. Returns whether it was still there.
     pub(super) const fn take_repetition(&mut self) -> bool {
         !std::mem::replace(&mut self.has_repeated, true)
     }
 
-    /// Counts a refusal; whether there were three of them with this code within ten minutes.
+    /// Counts a refusal. Returns whether there were three with this code within ten minutes.
     pub(super) fn count_refusal(&mut self, now: Timestamp, code: &str) -> bool {
         self.refusals.retain(|(at, _)| now.since(*at) < WINDOW);
         self.refusals.push((now, code.to_owned()));
@@ -52,7 +53,7 @@ impl Backoff {
 
 const FIRST: Duration = Duration::from_secs(2);
 const LONGEST: Duration = Duration::from_secs(5 * 60);
-/// A server that asks for more is asked again all the same: its mind may change.
+/// The longest wait that a server can ask for; after it the server is asked again, in case it has recovered.
 const LONGEST_ASKED: Duration = Duration::from_secs(60 * 60);
 const WINDOW: Duration = Duration::from_secs(10 * 60);
 const MOST_EQUAL: usize = 3;

@@ -1,4 +1,4 @@
-//! What to do next, from what is held and what time it is.
+//! Decides what to do next, from what is held and the time.
 
 use std::time::Duration;
 
@@ -26,14 +26,14 @@ impl Held {
         due.is_some_and(|due| due <= now)
     }
 
-    /// Whether the access token came a moment ago, for how long it lives.
+    /// Whether the access token came a moment ago, in relation to its life.
     pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
         let received_at = self.tokens.received_at;
         let half = self.end().map_or(FRESH, |end| end.since(received_at) / 2);
         received_at <= now && now.since(received_at) < half.min(FRESH)
     }
 
-    /// When the access token ends. One without a life is used for a while all the same: a server that
+    /// Returns when the access token ends. A token without a life is still used for a while: a server that
     /// grants such tokens would otherwise be asked for one with every request.
     fn end(&self) -> Option<Timestamp> {
         let end = self.tokens.expires_at?;
@@ -45,7 +45,7 @@ impl Held {
         life.is_some_and(|life| life < NO_LIFE)
     }
 
-    /// Why a person is needed, if a refresh cannot help.
+    /// Returns why a person is needed, if a refresh cannot help.
     fn needs_person(&self) -> Option<LoginReason> {
         let is_over = self.tokens.refresh.is_none().then_some(LoginReason::Expired);
         self.stopped.clone().or(is_over)
@@ -70,7 +70,7 @@ impl Grant {
         }
     }
 
-    /// After a pause a server that refused new tokens is tried again: a person could do no more about it.
+    /// Tries a server that refused new tokens again, after a pause: a person could do no more about it.
     fn resume(&mut self, now: Timestamp) {
         if let Some(held) = &mut self.held
             && held.stopped == Some(LoginReason::FreshTokenRefused)
@@ -113,8 +113,8 @@ impl Grant {
     }
 }
 
-/// A token that is refused so soon after it was issued will not be better the next time.
+/// How long a token counts as new: if it is refused so soon, the next one would be refused as well.
 const FRESH: Duration = Duration::from_secs(60);
-/// `expires_in` of 0 or 1 is a mistake.
+/// The shortest life that counts: `expires_in` of 0 or 1 is a mistake.
 const NO_LIFE: Duration = Duration::from_secs(2);
 const LEAST_LIFE: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! What happened in the world: answers of the store and the token endpoint, refusals of a server.
+//! News from outside: answers of the store and the token endpoint, refusals of a server.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::token_answer::TokenError;
 use crate::tokens::Tokens;
 
 impl Grant {
-    /// The server did not accept this access token. `None` if that asks nothing of us.
+    /// Handles that the server did not accept this access token. `None` if nothing follows from that.
     pub fn token_refused(
         &mut self,
         now: Timestamp,
@@ -26,7 +26,7 @@ impl Grant {
         if refusal == AccessRefusal::OtherClientError && held.is_live(now) {
             return None;
         }
-        // Of a token that has ended nothing else is to be expected.
+        // The refusal of a token that has ended is expected, and does not count.
         if !held.is_refused && held.is_live(now) {
             let is_too_often = self.refused.count(now);
             if !is_too_often && !held.is_fresh(now) {
@@ -40,7 +40,7 @@ impl Grant {
         Some(self.decide(now))
     }
 
-    /// What the store holds. `None` if nobody asked for it, or not any more.
+    /// Handles the tokens in the store. `None` if the store was not asked, or the answer is late.
     pub fn handle_store(
         &mut self,
         now: Timestamp,
@@ -64,7 +64,7 @@ impl Grant {
         })
     }
 
-    /// Another process has found out that this refresh token has ended: it is not sent any more.
+    /// Stops using this refresh token: another process has found that it ended.
     pub fn refresh_token_ended(&mut self, token: &Secret, why: LoginReason) {
         let held = self.held.as_mut().filter(|held| held.tokens.refresh.as_ref() == Some(token));
         if let Some(held) = held {
@@ -72,7 +72,7 @@ impl Grant {
         }
     }
 
-    /// The store could not be read, or its lock not be had: nothing is sent.
+    /// Handles that the store could not be read, or not be locked: nothing is sent.
     pub fn handle_store_failure(&mut self, now: Timestamp, id: u64) -> Option<Effect> {
         let Work::AskingStore { id: asked, then } = &self.work else { return None };
         if *asked != id {
@@ -86,8 +86,8 @@ impl Grant {
         })
     }
 
-    /// The store holds other tokens than it did: another process has renewed them, or a person has logged in
-    /// there. Returns whether they are taken: not while something is under way, which reads the store itself.
+    /// Adopts other tokens in the store: another process has renewed them, or a person has logged in there.
+    /// Returns whether they are taken: not while work is under way, which reads the store itself.
     pub fn adopt_stored(&mut self, stored: Tokens, requested: ScopeSet) -> bool {
         let is_adopted = !self.is_busy() && self.adopt(stored);
         if is_adopted {
@@ -96,7 +96,8 @@ impl Grant {
         is_adopted
     }
 
-    /// The server accepts the access token that it refused: its refusals were a fault that has passed.
+    /// Notes that the server accepts an access token that it refused: its refusals were a fault that has
+    /// passed.
     pub fn token_accepted(&mut self) {
         let Some(held) = &mut self.held else { return };
         held.is_refused = false;
@@ -104,7 +105,7 @@ impl Grant {
         self.refused.forgive();
     }
 
-    /// What became of a refresh. `None` if it is not under way any more.
+    /// Handles the outcome of a refresh. `None` if that refresh is not under way any more.
     pub fn handle_refresh(
         &mut self,
         now: Timestamp,
@@ -139,7 +140,7 @@ impl Grant {
             TokenError::GrantDead { words } => self.stop(now, LoginReason::GrantDead(words)),
             TokenError::ClientDead { words } => self.stop(now, LoginReason::ClientDead(words)),
             TokenError::InvalidScope { .. } if had_scope => {
-                // The server does not want what it granted itself; without it, it may.
+                // The server refuses the scope that it granted itself; without it, the refresh may succeed.
                 self.repeat_scope = RepeatScope::No;
                 self.refresh(now)
             }
@@ -153,15 +154,15 @@ impl Grant {
             TokenError::Transient { retry_after, .. } => self.wait_and_decide(now, retry_after),
             // The request was refused for its form; the next one has the nonce.
             TokenError::UseDpopNonce(_) => self.at_once_or_later(now),
-            // No answers to a refresh.
+            // These are never answers to a refresh.
             TokenError::AuthorizationPending | TokenError::SlowDown => {
                 self.wait_and_decide(now, None)
             }
         }
     }
 
-    /// One refusal may be a mistake of the server's; three equal ones are its mind. The refresh token is
-    /// kept, because it may still be good.
+    /// Handles a refused refresh. One refusal may be a mistake of the server; three equal ones are final. The
+    /// refresh token is kept, because it may still be good.
     fn refresh_refused(&mut self, now: Timestamp, code: &str, words: String) -> Effect {
         let is_enough =
             self.held.as_mut().is_some_and(|held| held.backoff.count_refusal(now, code));
@@ -178,7 +179,8 @@ impl Grant {
         self.decide(now)
     }
 
-    /// Servers that replace refresh tokens forgive the old one for a short time only, so that the first
+    /// Repeats the refresh: at once the first time, and after a wait from then on. Servers that replace
+    /// refresh tokens accept the old one for a short time only, and a wait may outlast it, so that the first
     /// repetition does not wait.
     fn at_once_or_later(&mut self, now: Timestamp) -> Effect {
         let is_first = self.held.as_mut().is_some_and(|held| held.backoff.take_repetition());
@@ -193,7 +195,7 @@ impl Grant {
     }
 
     /// Takes tokens that another process has stored since the store was last read. Ours may be newer than
-    /// what is there, if they could not be stored. Times do not tell which is which: the clock may have
+    /// those in the store, if they could not be stored. Times do not tell which is which: the clock may have
     /// been set back in between.
     fn adopt(&mut self, stored: Tokens) -> bool {
         let is_other = |known: &Tokens| {
@@ -214,7 +216,8 @@ impl Grant {
 }
 
 impl Held {
-    /// What a server said about a refresh token holds for it in whatever company it is found.
+    /// Keeps what is known about a refresh token that both sets have: what the server said about it still
+    /// holds.
     fn keep_experience_of(&mut self, old: Self) {
         if self.tokens.refresh != old.tokens.refresh {
             return;

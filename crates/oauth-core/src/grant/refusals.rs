@@ -1,4 +1,4 @@
-//! How often access tokens were refused lately, and how long none are asked for after that.
+//! Counts refused access tokens, and decides how long none are asked for after that.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// Counts one; whether there are too many. A server that refuses each new token would otherwise be
-    /// sent thousands a day.
+    /// Counts a refusal. Returns whether there are too many: a server that refuses each new token would
+    /// otherwise be sent thousands a day.
     pub(super) fn count(&mut self, now: Timestamp) -> bool {
         self.times.retain(|at| now.since(*at) < WINDOW);
         self.times.push(now);
@@ -23,7 +23,7 @@ impl Refusals {
     }
 
     /// Begins a pause, longer each time: the server may be at fault for a while, as when its keys are
-    /// replaced, and may be so for ever.
+    /// replaced, or for ever.
     pub(super) fn pause(&mut self, now: Timestamp) {
         let length = FIRST_PAUSE.saturating_mul(1 << self.pauses.min(10)).min(LONGEST_PAUSE);
         self.pauses = self.pauses.saturating_add(1);
@@ -35,7 +35,7 @@ impl Refusals {
         self.pause.is_none_or(|(from, length)| now < from || from + length <= now)
     }
 
-    /// A token worked for a while: what was refused before says nothing any more.
+    /// Forgets the refusals, because a token worked for a while.
     pub(super) const fn forgive(&mut self) {
         self.pauses = 0;
         self.pause = None;

@@ -92,7 +92,7 @@ fn newer_tokens_of_another_process_are_adopted_before_a_refresh_and_after_a_dead
     assert_eq!(after.handle_store(at(4002), id(&store), Some(newer)), Some(use_token(2)));
 }
 
-/// Ours could not be stored.
+/// Our tokens could not be stored.
 #[test]
 fn tokens_in_the_store_that_nobody_has_changed_do_not_replace_ours() {
     let mut grant = grant(tokens(1, 3600));
@@ -188,7 +188,7 @@ fn three_equal_refusals_in_ten_minutes_need_a_person_and_keep_the_refresh_token(
     assert!(grant.tokens().unwrap().refresh.is_some());
 }
 
-/// A record that cannot be read, a key that cannot sign: nobody has said that the grant is dead.
+/// A record that cannot be read, or a key that cannot sign, does not mean that the grant is dead.
 #[test]
 fn a_refresh_that_cannot_be_made_needs_a_person_and_is_called_what_it_is() {
     let mut grant = grant(tokens(1, 3600));
@@ -232,7 +232,7 @@ fn a_token_that_is_refused_right_after_it_was_issued_stops_everything() {
     assert_eq!(login, Effect::LoginNeeded(LoginReason::FreshTokenRefused));
 }
 
-/// A server whose faults look like refusals must not cost anybody a login.
+/// A server whose faults look like refusals must not cost a person a login.
 #[test]
 fn a_token_that_is_accepted_again_is_renewed_at_its_end() {
     let mut grant = grant(tokens(1, 3600));
@@ -281,7 +281,7 @@ fn nothing_is_adopted_while_a_refresh_is_out() {
     assert_eq!(done, Some(Effect::StoreAndUse(new)));
 }
 
-/// Keys that are being replaced, a clock that is off: the server may be at fault and recover.
+/// The server may be at fault and recover: its keys are being replaced, or its clock is off.
 #[test]
 fn a_server_that_refuses_new_tokens_is_tried_again_less_and_less_often() {
     let mut grant = grant(tokens(1, 360_000));
@@ -312,7 +312,7 @@ fn a_token_that_worked_for_a_while_ends_the_memory_of_pauses() {
     refuse(&mut grant, 100, "a1");
     assert!(matches!(grant.phase(at(101)), Phase::LoginNeeded(LoginReason::FreshTokenRefused)));
     assert_eq!(grant.phase(at(401)), Phase::Expired);
-    // It works for more than an hour.
+    // The token works for more than an hour.
     grant.work = Work::Idle;
     renew(&mut grant, 401, 2);
     refuse(&mut grant, 5000, "a2");
@@ -522,7 +522,7 @@ fn at(secs: u64) -> Timestamp {
     START + Duration::from_secs(secs)
 }
 
-/// Tokens `a<number>` and `r<number>` that came at the start and end then.
+/// Returns tokens `a<number>` and `r<number>` that came at the start and end at `end`.
 fn tokens(number: u64, end: u64) -> Tokens {
     Tokens {
         refresh: Some(Secret::new(format!("r{number}"))),

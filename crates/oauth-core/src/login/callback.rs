@@ -20,7 +20,7 @@ impl Callback {
         (is_ours && query.len() <= LONGEST).then(|| Self::from_query(query))
     }
 
-    /// Reads what a person pasted: the whole URL, or `code=..&state=..` of it.
+    /// Reads the text that a person pasted: the whole URL, or `code=..&state=..` of it.
     pub fn from_pasted(text: &str) -> Option<Self> {
         let text = text.trim().trim_matches(['"', '\'', '<', '>']);
         if text.len() > LONGEST {
@@ -31,7 +31,7 @@ impl Callback {
         query.contains('=').then(|| Self::from_query(query))
     }
 
-    /// The value of a parameter that is there exactly once: of two nobody knows which one others read.
+    /// Returns the value of a parameter that occurs exactly once: of two, other programs may read either.
     pub(super) fn only(&self, name: &str) -> Option<&str> {
         let mut values = self.parameters.iter().filter(|(it, _)| it == name);
         let (_, value) = values.next()?;
@@ -47,7 +47,7 @@ impl Callback {
     }
 }
 
-/// Names only: values are codes and states.
+/// Prints names only: values are codes and states.
 impl fmt::Debug for Callback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Callback")?;
@@ -59,7 +59,7 @@ impl fmt::Debug for Callback {
 
 /// Whether a request's `Host` is our listener's.
 ///
-/// A page of another site can make a browser ask us under that site's name; both spellings of the
+/// A page of another site can make a browser send us a request under that site's name. Both spellings of the
 /// loopback address are ours.
 pub fn is_own_host(host: &str, login: &PendingLogin) -> bool {
     let Ok(redirect) = HttpUrl::parse(login.redirect_uri()) else { return false };
@@ -68,5 +68,5 @@ pub fn is_own_host(host: &str, login: &PendingLogin) -> bool {
     is_bare && asked.host_kind() == HostKind::Loopback && asked.port() == redirect.port()
 }
 
-/// Codes of some servers are JWTs.
+/// The most bytes of a callback: codes of some servers are JWTs.
 const LONGEST: usize = 64 * 1024;

@@ -10,34 +10,34 @@ use crate::pkce::Pkce;
 use crate::scope::ScopeRequest;
 use crate::secret::Secret;
 
-/// What a login is about.
+/// The parameters of a login.
 #[derive(Clone, Copy, Debug)]
 pub struct LoginRequest<'a> {
     /// Where the person logs in.
     pub server: &'a AuthorizationServer,
-    /// Who asks.
+    /// The client that asks.
     pub client: &'a Client,
     /// Where the callback goes; bound before the URL is opened.
     pub redirect_uri: &'a HttpUrl,
-    /// What is asked for.
+    /// The scopes that are asked for.
     pub scope: &'a ScopeRequest,
     /// The MCP server, byte for byte; `None` if the parameter is not to be sent.
     pub resource: Option<&'a str>,
-    /// What the person adds, such as `audience`. It may replace `prompt` and its like, never what makes
-    /// the login safe.
+    /// Parameters that the person adds, such as `audience`. They may replace `prompt` and the like, never
+    /// what makes the login safe.
     pub extra_parameters: &'a [(String, String)],
 }
 
-/// Chance for one login; never used twice.
+/// Random bytes for one login, never used twice.
 pub struct LoginRandom {
-    /// For the state.
+    /// The bytes for the state.
     pub state: [u8; 32],
-    /// For the verifier.
+    /// The bytes for the verifier.
     pub verifier: [u8; 32],
 }
 
 impl LoginRequest<'_> {
-    /// Makes the URL and what waits for its callback.
+    /// Makes the URL and the login that waits for its callback.
     pub fn begin(&self, random: &LoginRandom) -> Result<PendingLogin, LoginStartError> {
         self.client.check_issuer(&self.server.issuer)?;
         let endpoint = self.server.authorization_endpoint.as_ref();
@@ -84,7 +84,7 @@ impl LoginRequest<'_> {
         endpoint.with_query(&form::write(pairs)).map_err(LoginStartError::Url)
     }
 
-    /// Neither a person's mistake nor a server's endpoint may set what makes the login safe.
+    /// Checks that neither the person's parameters nor the server's endpoint set what makes the login safe.
     fn check_parameters(&self, endpoint: &HttpUrl) -> Result<(), LoginStartError> {
         let extra = self.extra_parameters.iter().map(|(name, _)| name.clone());
         let own =
@@ -100,16 +100,16 @@ impl LoginRequest<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoginStartError {
-    /// Nobody can log in by a browser there.
+    /// The server has no endpoint for a login by a browser.
     #[error("the authorization server has no `authorization_endpoint`")]
     NoEndpoint,
     /// The client is another issuer's.
     #[error("the client cannot be used")]
     OtherIssuer(#[from] OtherIssuer),
-    /// A parameter that only we set.
+    /// The parameter may only be set by us.
     #[error("the parameter `{0}` is part of every login and cannot be added")]
     ReservedParameter(String),
-    /// The URL became one that must not be used.
+    /// The URL that was made must not be used.
     #[error("the authorization URL cannot be used")]
     Url(#[source] AddressError),
 }

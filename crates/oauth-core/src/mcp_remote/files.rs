@@ -1,4 +1,4 @@
-//! What the files hold.
+//! The content of the files.
 
 use std::time::Duration;
 
@@ -24,7 +24,8 @@ pub fn read_tokens(text: &str, written_at: Timestamp) -> Option<Tokens> {
     let absolute =
         object.get("expires_at").and_then(Value::as_u64).map(Timestamp::from_unix_millis);
     let expires_at = absolute.or_else(|| Some(written_at + life?));
-    // A file is written a moment after its tokens came; a token of two seconds would seem to live for less.
+    // A file is written a moment after its tokens came; counted from there, a token of two seconds would seem
+    // to live for less.
     let came_at = absolute.zip(life).map(|(end, life)| end.minus(life));
     let tokens = Tokens::new(access, came_at.unwrap_or(written_at).min(written_at));
     Some(Tokens {
@@ -36,12 +37,12 @@ pub fn read_tokens(text: &str, written_at: Timestamp) -> Option<Tokens> {
     })
 }
 
-/// The issuer in the text of `H_tokens.json`, which a refresh there may have lost.
+/// Returns the issuer in the text of `H_tokens.json`, which a refresh by `mcp-remote` may have lost.
 pub fn tokens_issuer(text: &str) -> Option<String> {
     json::text(&json::object(text.as_bytes())?, "issuer").map(str::to_owned)
 }
 
-/// Writes tokens back into the text of `H_tokens.json`, whose other members stay as they are.
+/// Returns the text of `H_tokens.json` with these tokens. Its other members are unchanged.
 pub fn write_tokens(tokens: &Tokens, text: &str) -> Secret {
     let mut object: Object = json::object(text.as_bytes()).unwrap_or_default();
     let mut set = |name: &str, value: Option<Value>| match value {
@@ -75,43 +76,43 @@ pub fn client_info(text: &str) -> Option<Client> {
     })
 }
 
-/// `H_refresh_in_progress.json`: whose turn it is to refresh.
+/// The content of `H_refresh_in_progress.json`: which process may refresh.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     /// The process that holds it.
     pub pid: u32,
-    /// Tells two holders apart: it is read back after writing.
+    /// A value that tells two holders apart: it is read back after writing.
     pub nonce: String,
-    /// When it was taken, in milliseconds.
+    /// When the lease was taken, in milliseconds.
     pub at: Timestamp,
 }
 
 impl Lease {
-    /// A lease of this process from now on. The random bytes become a UUID, as they are there.
+    /// Creates a lease of this process from now on. The random bytes become a UUID, as in `mcp-remote`.
     pub fn new(pid: u32, random: [u8; 16], now: Timestamp) -> Self {
         Self { pid, nonce: uuid(random), at: now }
     }
 
-    /// Reads a lease; `None` if it is none, which counts as stale.
+    /// Reads a lease; `None` if the text is not one, which counts as stale.
     pub fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// The text to write into a file that did not exist.
+    /// Returns the text to write into a new file.
     pub fn write(&self) -> String {
         // Two numbers and a text can always be written.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Whether its holder may still be at work. A stale one is removed, once.
+    /// Whether the holder of the lease may still be at work. A stale lease is removed, once.
     ///
-    /// A lease from the future is that of a clock that was set back.
+    /// A lease from the future means that the clock was set back.
     pub fn is_live(&self, now: Timestamp, holder: Holder) -> bool {
         holder == Holder::Running && self.at <= now && now.since(self.at) < LEASE
     }
 }
 
-/// Whether the process that holds a lease is there.
+/// Whether the process that holds a lease runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// It has ended.

@@ -1,6 +1,6 @@
 //! MD5 (RFC 1321), for names of files and nothing else: it protects nothing.
 
-/// The digest in hexadecimal digits.
+/// Returns the digest in hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     digest(bytes).iter().flat_map(|word| word.to_le_bytes()).map(|it| format!("{it:02x}")).collect()
 }
@@ -39,7 +39,7 @@ fn block(state: [u32; 4], bytes: &[u8]) -> [u32; 4] {
     ]
 }
 
-/// The whole part of 2^32 times the sine of the step, counted from one.
+/// Returns the whole part of 2^32 times the sine of the step, counted from one.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

@@ -11,21 +11,21 @@ use crate::json::{self, Object};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuthorizationServer {
-    /// The issuer, byte for byte: it is compared as it is.
+    /// The issuer, byte for byte: it is compared exactly.
     pub issuer: String,
-    /// Where a person logs in.
+    /// The endpoint at which a person logs in.
     pub authorization_endpoint: Option<HttpUrl>,
-    /// Where tokens are had.
+    /// The endpoint that issues tokens.
     pub token_endpoint: HttpUrl,
-    /// Where clients register (RFC 7591).
+    /// The endpoint at which clients register (RFC 7591).
     pub registration_endpoint: Option<HttpUrl>,
-    /// Where tokens are revoked (RFC 7009).
+    /// The endpoint that revokes tokens (RFC 7009).
     pub revocation_endpoint: Option<HttpUrl>,
-    /// Where a device asks for a code (RFC 8628).
+    /// The endpoint at which a device asks for a code (RFC 8628).
     pub device_authorization_endpoint: Option<HttpUrl>,
     /// The scopes that it knows.
     pub scopes_supported: Option<Vec<String>>,
-    /// How a PKCE challenge may be made.
+    /// The methods of making a PKCE challenge.
     pub code_challenge_methods_supported: Option<Vec<String>>,
     /// How clients may authenticate at the token endpoint.
     pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
@@ -37,11 +37,11 @@ pub struct AuthorizationServer {
     pub supports_client_id_metadata: bool,
     /// Whether every callback names its issuer (RFC 9207).
     pub sends_issuer: bool,
-    /// Where this comes from.
+    /// The source of this metadata.
     pub source: MetadataSource,
 }
 
-/// Where the metadata of an authorization server comes from.
+/// The source of the metadata of an authorization server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetadataSource {
@@ -53,7 +53,7 @@ pub enum MetadataSource {
 }
 
 impl AuthorizationServer {
-    /// Reads a document on behalf of an MCP server, which decides where endpoints may be.
+    /// Reads a document on behalf of an MCP server, which limits where endpoints may be.
     pub fn read(body: &[u8], server: &HttpUrl, near: NearHosts) -> Result<Self, DocumentError> {
         let object = json::object(body).ok_or(DocumentError::NotAnObject)?;
         Self::from_object(&object, |url| url.check_endpoint_of(server, near))
@@ -69,7 +69,7 @@ impl AuthorizationServer {
         Ok(server)
     }
 
-    /// The document to store, in the words of RFC 8414; [`Self::from_json`] reads it.
+    /// Returns the document to store, in the words of RFC 8414; [`Self::from_json`] reads it.
     pub fn to_json(&self) -> Value {
         let url = |url: &Option<HttpUrl>| url.as_ref().map(|url| url.as_str().to_owned());
         let mut document = json!({
@@ -94,7 +94,8 @@ impl AuthorizationServer {
         document
     }
 
-    /// What a server of revision 2025-03-26 has that publishes nothing: default paths at its origin.
+    /// Returns the metadata of a server of revision 2025-03-26 that publishes nothing: default paths at its
+    /// origin.
     pub(crate) fn at_default_paths(server: &HttpUrl) -> Option<Self> {
         Some(Self {
             issuer: server.origin(),
@@ -126,8 +127,8 @@ impl AuthorizationServer {
                 .and_then(|url| check(&url).map(|()| Some(url)))
                 .map_err(|why| DocumentError::Address { member, why }),
         };
-        // An optional endpoint that must not be used is one that is not there: that takes an option
-        // away and puts nothing at risk.
+        // An optional endpoint that must not be used counts as absent: that removes an option and puts
+        // nothing at risk.
         let optional = |member| endpoint(member).ok().flatten();
         Ok(Self {
             issuer: issuer.to_owned(),
@@ -161,5 +162,5 @@ impl AuthorizationServer {
     }
 }
 
-/// Marks a stored document that no server published.
+/// The member that marks a stored document that no server published.
 const DEFAULT_PATHS: &str = "ridethrough_default_paths";

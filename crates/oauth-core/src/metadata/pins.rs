@@ -1,8 +1,8 @@
 //! Endpoints as they were at the login, so that a later swap is noticed.
 //!
-//! A document with the right issuer and a foreign token endpoint would be given the refresh token and
-//! the client's secret. Endpoints may be on another origin than the issuer, and often are; they may not
-//! move between two requests without a new login.
+//! A document with the right issuer and a foreign token endpoint would receive the refresh token and the
+//! client's secret. Endpoints may be on another origin than the issuer, and often are; they may not move
+//! between two requests without a new login.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,12 +35,12 @@ impl PinnedEndpoints {
         }
     }
 
-    /// The issuer that tokens and client belong to.
+    /// Returns the issuer that tokens and client belong to.
     pub fn issuer(&self) -> &str {
         &self.issuer
     }
 
-    /// Whether secrets of this grant may be sent to the endpoints of a document that was read later.
+    /// Checks whether secrets of this grant may be sent to the endpoints of a document that was read later.
     ///
     /// An endpoint that was not there at the login may appear: nothing was recorded that it could swap.
     pub fn check(&self, later: &AuthorizationServer) -> Result<(), Swapped> {
@@ -67,14 +67,14 @@ fn same(name: &'static str, recorded: &str, found: &str) -> Result<(), Swapped> 
     Err(Swapped { name, recorded: recorded.to_owned(), found: crate::words::shown(found) })
 }
 
-/// The issuer or an endpoint is not where it was at the login.
+/// The error that the issuer or an endpoint has moved since the login.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the `{name}` was `{recorded}` at the login and is `{found}`; nothing was sent there, log in again to accept it"
 )]
 #[non_exhaustive]
 pub struct Swapped {
-    /// Which one.
+    /// The name of the endpoint, or `issuer`.
     pub name: &'static str,
     /// What was recorded.
     pub recorded: String,

@@ -7,7 +7,7 @@ use crate::json;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProtectedResource {
-    /// The resource, byte for byte: it is sent back as it is.
+    /// The resource, byte for byte: it is sent back unchanged.
     pub resource: String,
     /// The issuers that it trusts, byte for byte; never empty.
     pub authorization_servers: Vec<String>,
@@ -15,7 +15,7 @@ pub struct ProtectedResource {
     pub scopes_supported: Option<Vec<String>>,
     /// Its name, for people.
     pub resource_name: Option<String>,
-    /// Whether it takes no token without a DPoP proof.
+    /// Whether the resource accepts no token without a DPoP proof.
     pub requires_dpop: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the answer to a registration means, in all dialects that servers speak.
+//! Reads the answer to a registration, in all dialects that servers speak.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::secret::Secret;
 use crate::timestamp::Timestamp;
 use crate::words;
 
-/// What became of a registration.
+/// The outcome of a registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegistrationOutcome {
-    /// The server does not know a scope: send the registration again, which has none any more.
+    /// The server does not know a scope: send the registration again, which then has none.
     AgainWithoutScope,
     /// There is no client.
     Failed(RegistrationError),
@@ -29,7 +29,7 @@ pub enum RegistrationOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistrationError {
-    /// Only clients that the server's owner knows.
+    /// The server admits only clients that its owner knows.
     #[error(
         "the authorization server admits approved clients only: {words}; register a client with its \
          owner and configure the client id"
@@ -38,7 +38,7 @@ pub enum RegistrationError {
         /// The server's words.
         words: String,
     },
-    /// Refused for another reason.
+    /// The server refused for another reason.
     #[error("the registration was refused with {status}: {words}")]
     Refused {
         /// The status.
@@ -48,7 +48,7 @@ pub enum RegistrationError {
         /// The server's words.
         words: String,
     },
-    /// The server takes no redirect to this machine.
+    /// The server accepts no redirect to this machine.
     #[error("the authorization server refuses to redirect to this machine: {words}")]
     RedirectUriRefused {
         /// The server's words.
@@ -62,13 +62,13 @@ pub enum RegistrationError {
         /// When to try again, if the server says so.
         retry_after: Option<Duration>,
     },
-    /// An answer without a client: a page in front of the server, most of the time.
+    /// The answer has no client: most often it is a page of a proxy.
     #[error("the registration endpoint answered {0} without a client id")]
     Unreadable(StatusCode),
 }
 
 impl Registration {
-    /// Takes the answer.
+    /// Handles the answer.
     pub fn handle(&mut self, answer: &HttpAnswer) -> RegistrationOutcome {
         if answer.is_transient() {
             return RegistrationOutcome::Failed(RegistrationError::Transient {
@@ -99,7 +99,7 @@ impl Registration {
         let method = json::text(object, "token_endpoint_auth_method").and_then(AuthMethod::named);
         let asked = || self.description.redirect_uris.iter().map(|uri| uri.as_str().to_owned());
         Some(Client {
-            // Without a secret it has no end.
+            // Without a secret there is nothing that could end.
             secret_expires_at: secret.as_ref().and_then(|_| secret_expiry(object)),
             method,
             issuer: Some(self.issuer.clone()),
@@ -111,7 +111,7 @@ impl Registration {
     }
 }
 
-/// 0 is never; some servers send a text.
+/// Returns when the secret ends. 0 means never; some servers send a text.
 fn secret_expiry(object: &Object) -> Option<Timestamp> {
     let value = object.get("client_secret_expires_at")?;
     let seconds = match value {
@@ -134,7 +134,7 @@ fn refusal(answer: &HttpAnswer, object: Option<&Object>, code: Option<&str>) -> 
     }
 }
 
-/// The server's words: members of an error, or a text that is no page.
+/// Returns the server's words: members of an error, or a text that is not a page.
 fn said(answer: &HttpAnswer, object: Option<&Object>) -> String {
     let members = ["error_description", "message", "msg", "detail", "error"];
     let member = object

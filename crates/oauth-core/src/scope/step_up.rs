@@ -7,7 +7,7 @@ use super::ScopeSet;
 /// Counts the authorizations that an operation has cost.
 #[derive(Clone, Debug, Default)]
 pub struct StepUps {
-    /// By resource and operation.
+    /// The counts by resource and operation.
     asked: BTreeMap<(String, String), u32>,
 }
 
@@ -23,9 +23,8 @@ pub enum StepUp {
 impl StepUps {
     /// Decides about a demand for `demanded` by an operation, such as `tools/call add`, of a resource.
     ///
-    /// The scopes that were requested before are kept in the request: a new authorization replaces the
-    /// old one. A demand for nothing new is met once, because the person may have consented to less than
-    /// was requested.
+    /// The scopes that were requested before stay in the request: a new authorization replaces the old one. A
+    /// demand for nothing new is met once, because the person may have consented to less than was requested.
     pub fn demand(
         &mut self,
         place: (&str, &str),
@@ -43,5 +42,5 @@ impl StepUps {
     }
 }
 
-/// Three authorizations for one operation: the login, and two times more scope.
+/// The most step-ups of one operation: with the login that makes three authorizations.
 const MOST_STEP_UPS: u32 = 2;

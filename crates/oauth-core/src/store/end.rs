@@ -15,7 +15,7 @@ pub enum StoredEnd {
 }
 
 impl StoredEnd {
-    /// What to store about this reason; `None` if it may pass by itself.
+    /// Returns what to store about this reason; `None` if it may pass by itself.
     pub const fn of(reason: &LoginReason) -> Option<Self> {
         match reason {
             LoginReason::ClientDead(_) => Some(Self::ClientDead),

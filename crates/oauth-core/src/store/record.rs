@@ -15,10 +15,10 @@ use crate::tokens::Tokens;
 #[non_exhaustive]
 pub struct GrantRecord {
     version: u32,
-    /// What it belongs to.
+    /// The resource, issuer, client and profile that it belongs to.
     #[serde(flatten)]
     pub key: GrantKey,
-    /// The URL of the MCP server, without its query: what a record is looked for by.
+    /// The URL of the MCP server, without its query: a record is looked up by it.
     pub server_url: String,
     /// What to send as `resource`; `None` if the parameter is not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,30 +34,30 @@ pub struct GrantRecord {
     /// The private key that the tokens are bound to (PKCS#8 in base64); `None` if they are bound to none.
     #[serde(default, with = "secret::stored_option", skip_serializing_if = "Option::is_none")]
     pub dpop_key: Option<Secret>,
-    /// The digest that the files of `mcp-remote` begin with that hold these tokens, too; `None` if none do.
+    /// The digest in the names of the files of `mcp-remote` that hold these tokens, too; `None` if none do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp_remote: Option<String>,
-    /// Why the refresh token is not used any more; `None` as long as it is.
+    /// Why the refresh token is not used any more; `None` while it is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<StoredEnd>,
-    /// Whether requests are sent with the identity token in place of the access token, as the person said at
-    /// the login.
+    /// Whether requests are sent with the identity token in place of the access token, as the person set it
+    /// at the login.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sends_id_token: bool,
     /// Whether the person allowed endpoints that are closer to this machine than the MCP server.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows_near_hosts: bool,
-    /// Where the endpoints were at the login.
+    /// The places of the endpoints at the login.
     pub endpoints: PinnedEndpoints,
-    /// The metadata of the authorization server, so that a restart guesses nothing.
+    /// The metadata of the authorization server, so that it is known after a restart.
     metadata: Value,
-    /// What a newer program wrote.
+    /// Members that a newer program wrote.
     #[serde(flatten)]
     unknown: Map<String, Value>,
 }
 
 impl GrantRecord {
-    /// A record of a login at this server by this client.
+    /// Creates the record of a login at this server by this client.
     pub fn new(
         key: GrantKey,
         server_url: &str,
@@ -93,20 +93,20 @@ impl GrantRecord {
         serde_json::from_value(value).map_err(|_| RecordError::Unreadable)
     }
 
-    /// The text to store, in a file that only its owner can read.
+    /// Returns the text to store, in a file that only its owner can read.
     pub fn write(&self) -> Secret {
-        // Names are texts and nothing in it can fail to be written.
+        // All keys are texts, so writing cannot fail.
         Secret::new(serde_json::to_string_pretty(self).unwrap_or_default())
     }
 
-    /// The authorization server as it was at the login.
+    /// Returns the authorization server as it was at the login.
     pub fn server(&self) -> Result<AuthorizationServer, DocumentError> {
         AuthorizationServer::from_json(&self.metadata.to_string())
     }
 
     /// Whether exactly these tokens are stored: the condition for deleting or replacing them.
     ///
-    /// Another process may have stored newer ones, which a loser must not delete.
+    /// Another process may have stored newer ones, which must not be deleted.
     pub fn holds(&self, tokens: &Tokens) -> bool {
         self.tokens.as_ref().is_some_and(|stored| {
             stored.access == tokens.access && stored.refresh == tokens.refresh
@@ -114,14 +114,14 @@ impl GrantRecord {
     }
 }
 
-/// Why a record cannot be used. It is left as it is.
+/// Why a record cannot be used. It is left unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
     /// A newer program wrote it.
     #[error("it was written by a newer version (layout {0}); update this program")]
     Newer(u64),
-    /// It is no record. The text is not shown: it may hold secrets.
+    /// The text is not a record. It is not shown: it may hold secrets.
     #[error("it is no record of a login; log in again")]
     Unreadable,
 }

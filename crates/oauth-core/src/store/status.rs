@@ -1,11 +1,11 @@
-//! How a grant stands, from its record alone: nothing is asked over the network.
+//! The status of a grant, from its record alone: no request is sent.
 
 use std::fmt;
 
 use super::{GrantRecord, StoredEnd};
 use crate::timestamp::Timestamp;
 
-/// How a grant stands.
+/// The status of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantStatus {
     /// The authorization server does not know the client any more: register and log in again.
@@ -16,14 +16,14 @@ pub enum GrantStatus {
     Expiring,
     /// A person must log in.
     LoginNeeded,
-    /// Nothing is stored: nobody has logged in, or the server wants no login.
+    /// Nothing is stored: no person has logged in, or the server wants no login.
     NoAuth,
     /// The access token is live.
     Ok,
 }
 
 impl GrantStatus {
-    /// How the grant of this record stands.
+    /// Returns the status of the grant of this record.
     pub fn of(record: Option<&GrantRecord>, now: Timestamp) -> Self {
         let Some(record) = record else { return Self::NoAuth };
         let Some(tokens) = &record.tokens else { return Self::LoginNeeded };
@@ -39,7 +39,7 @@ impl GrantStatus {
     }
 }
 
-/// One word, for people and programs.
+/// Prints one word, for people and programs.
 impl fmt::Display for GrantStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

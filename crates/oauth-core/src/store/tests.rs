@@ -45,7 +45,7 @@ fn each_part_of_a_key_has_its_own_file() {
     }
 }
 
-/// A change would log everybody out.
+/// A change would log every user out.
 #[test]
 fn the_name_of_a_file_never_changes() {
     assert_eq!(key().file_name(), "mcp.example-30f0d1c1b2513ce5bbe417706742ba53.json");

@@ -7,9 +7,9 @@ use serde_json::Value;
 use crate::json::Object;
 use crate::timestamp::Timestamp;
 
-/// The absolute end; `None` if the answer does not say.
+/// Returns the absolute end; `None` if the answer does not say.
 ///
-/// Numbers come as texts and fractions. 0 and less is a token that has ended, not one that lasts.
+/// Numbers come as texts and fractions. 0 and less means a token that has ended, not one that lasts.
 pub(super) fn read(object: &Object, received_at: Timestamp) -> Option<Timestamp> {
     let seconds = match object.get("expires_in")? {
         Value::Number(number) => number.as_f64(),
@@ -20,5 +20,5 @@ pub(super) fn read(object: &Object, received_at: Timestamp) -> Option<Timestamp>
     Some(received_at + Duration::from_secs_f64(seconds.clamp(0.0, LONGEST_SECONDS)))
 }
 
-/// A hundred years.
+/// The longest life that is believed: a hundred years.
 const LONGEST_SECONDS: f64 = 100.0 * 365.0 * 86_400.0;

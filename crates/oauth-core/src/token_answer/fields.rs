@@ -6,12 +6,12 @@ use crate::form;
 use crate::http_answer::HttpAnswer;
 use crate::json::{self, Object};
 
-/// The members; `None` if it is neither.
+/// Returns the members; `None` if the answer is neither.
 pub(super) fn read(answer: &HttpAnswer) -> Option<Object> {
     json::object(&answer.body).or_else(|| from_form(answer))
 }
 
-/// GitHub and others answer in a form, not all of them saying so. A page is none.
+/// Reads a form, which GitHub and others answer with, not all of them saying so. A web page is not a form.
 fn from_form(answer: &HttpAnswer) -> Option<Object> {
     if answer.body.len() > HttpAnswer::LONGEST_BODY {
         return None;

@@ -1,4 +1,4 @@
-//! Errors by all the names that servers have for them.
+//! The errors of an answer, by all the names that servers have for them.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::json::{self, Object};
 use crate::token_request::Asked;
 use crate::words;
 
-/// The error that an answer names, under whatever status.
+/// Returns the error that an answer names, under any status.
 pub(super) fn read(object: &Object, answer: &HttpAnswer, asked: Asked) -> Option<TokenError> {
     let code = code(object)?;
     let said = said(object).unwrap_or_else(|| words::shown(code));
@@ -33,19 +33,19 @@ pub(super) fn read(object: &Object, answer: &HttpAnswer, asked: Asked) -> Option
     })
 }
 
-/// A refusal without a code.
+/// Returns the error of a refusal without a code.
 pub(super) fn unnamed(answer: &HttpAnswer, object: &Object) -> TokenError {
     let words = said(object).unwrap_or_else(|| "it gives no reason".to_owned());
     TokenError::Refused { status: answer.status, code: None, words }
 }
 
-/// The server, or something in front of it, is in trouble.
+/// Returns the error that the server, or a proxy before it, is in trouble.
 pub(super) fn transient(answer: &HttpAnswer, words: &str) -> TokenError {
     let words = format!("{words} ({})", answer.status);
     TokenError::Transient { retry_after: answer.retry_after, words }
 }
 
-/// `error` as a text or an object, `error_code` (Supabase), or `ok: false` (Slack).
+/// Returns the error code: `error` as a text or an object, `error_code` (Supabase), or `ok: false` (Slack).
 fn code(object: &Object) -> Option<&str> {
     let nested = || {
         let error = object.get("error")?.as_object()?;
@@ -63,7 +63,7 @@ fn code(object: &Object) -> Option<&str> {
         .or_else(|| (is_not_ok || has_error).then_some("unnamed_error"))
 }
 
-/// What an answer says for people.
+/// Returns the words of an answer for people.
 fn said(object: &Object) -> Option<String> {
     let nested = || json::text(object.get("error")?.as_object()?, "message");
     ["error_description", "error_message", "message", "msg"]
@@ -77,14 +77,14 @@ fn is_dead_grant(code: &str) -> bool {
     DEAD_GRANT.contains(&code)
 }
 
-/// Atlassian speaks of the client when it means the refresh token.
+/// Whether the refresh token has ended. Atlassian names the client when it means the refresh token.
 fn is_dead_refresh_token(code: &str, said: &str, asked: Asked) -> bool {
     asked == Asked::RefreshToken
         && code == "unauthorized_client"
         && said.to_ascii_lowercase().contains("refresh_token is invalid")
 }
 
-/// RFC 6749; then GitHub's two, Supabase's two and Slack's.
+/// The codes for a dead grant: RFC 6749; then GitHub's two, Supabase's two and Slack's.
 const DEAD_GRANT: [&str; 6] = [
     "invalid_grant",
     "bad_refresh_token",
@@ -94,7 +94,7 @@ const DEAD_GRANT: [&str; 6] = [
     "invalid_refresh_token",
 ];
 
-/// RFC 6749; then GitHub's and Slack's.
+/// The codes for a dead client: RFC 6749; then GitHub's and Slack's.
 const DEAD_CLIENT: [&str; 5] = [
     "invalid_client",
     "unauthorized_client",

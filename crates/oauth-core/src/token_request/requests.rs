@@ -1,4 +1,4 @@
-//! One method for each grant.
+//! Makes token requests, with one method for each grant.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use crate::metadata::AuthorizationServer;
 use crate::scope::ScopeSet;
 use crate::secret::Secret;
 
-/// How this client proves itself in one request.
+/// How this client authenticates in one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientAuthentication {
     /// A signed assertion, made by [`crate::jwt::ClientAssertion`] for this request.
@@ -31,7 +31,7 @@ pub struct TokenRequests<'a> {
 }
 
 impl<'a> TokenRequests<'a> {
-    /// Begins; an error if the client belongs to another issuer.
+    /// Creates requests; fails if the client belongs to another issuer.
     pub fn new(
         server: &'a AuthorizationServer,
         client: &'a Client,
@@ -48,7 +48,7 @@ impl<'a> TokenRequests<'a> {
         self
     }
 
-    /// Exchanges a code; an error if it is another issuer's.
+    /// Exchanges a code; fails if it is another issuer's.
     ///
     /// `resource` is the one of the login, whatever [`Self::for_resource`] says.
     pub fn authorization_code(
@@ -119,12 +119,12 @@ impl<'a> TokenRequests<'a> {
         self.request(&self.server.token_endpoint, Asked::TokenExchange, form)
     }
 
-    /// Ends a refresh token; `None` if the server knows no way to.
+    /// Revokes a refresh token; `None` if the server has no endpoint for it.
     pub fn revoke_refresh_token(&self, token: &Secret) -> Option<TokenRequest> {
         self.revoke(token, "refresh_token")
     }
 
-    /// Ends an access token; `None` if the server knows no way to.
+    /// Revokes an access token; `None` if the server has no endpoint for it.
     pub fn revoke_access_token(&self, token: &Secret) -> Option<TokenRequest> {
         self.revoke(token, "access_token")
     }
@@ -150,7 +150,7 @@ impl<'a> TokenRequests<'a> {
         form.extend(self.resource.map(|resource| ("resource", Secret::new(resource))));
     }
 
-    /// Adds who asks.
+    /// Adds the client's authentication.
     fn request(
         &self,
         url: &HttpUrl,
@@ -183,7 +183,7 @@ impl<'a> TokenRequests<'a> {
     }
 }
 
-/// What an ID-JAG is asked for with.
+/// The parameters of a request for an ID-JAG.
 #[derive(Clone, Copy, Debug)]
 pub struct IdJagExchange<'a> {
     /// The person's identity token.
@@ -196,7 +196,8 @@ pub struct IdJagExchange<'a> {
     pub scopes: &'a ScopeSet,
 }
 
-/// Both halves are encoded as in a form before they are joined (RFC 6749, 2.3.1).
+/// Returns the value of basic authentication. Both halves are encoded as in a form before they are joined
+/// (RFC 6749, 2.3.1).
 fn basic(id: &str, secret: &Secret) -> Secret {
     let halves =
         Secret::new(format!("{}:{}", form::write_value(id), form::write_value(secret.expose())));

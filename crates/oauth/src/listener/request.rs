@@ -1,4 +1,4 @@
-//! A request as the listener reads it, and the fixed texts that it answers.
+//! A request as the listener reads it, and the fixed texts of its answers.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use tokio::time::timeout;
 pub(super) struct Request {
     pub(super) method: String,
     pub(super) target: String,
-    /// `Host`, if it is there exactly once.
+    /// The `Host` header, if it occurs exactly once.
     pub(super) host: Option<String>,
 }
 
-/// Reads the head of a request; nothing if the peer leaves, is slow or has no end. Without a request in it
-/// what was read is none.
+/// Reads the head of a request; `None` if the peer leaves or is slow. The inner option is `None` if the head
+/// is too long or not a valid request.
 pub(super) async fn read(mut stream: TcpStream) -> Option<(TcpStream, Option<Request>)> {
     let reading = async {
         let mut head = Vec::new();
@@ -34,7 +34,7 @@ pub(super) async fn read(mut stream: TcpStream) -> Option<(TcpStream, Option<Req
     Some((stream, request))
 }
 
-/// The request of a head that is whole.
+/// Parses a complete head.
 pub(super) fn parse(head: &[u8]) -> Option<Request> {
     let head = std::str::from_utf8(head).ok()?;
     let mut lines = head.split("\r\n");
@@ -55,7 +55,7 @@ pub(super) fn parse(head: &[u8]) -> Option<Request> {
     Some(Request { method: method.to_owned(), target: target.to_owned(), host })
 }
 
-/// What the browser shows.
+/// The text that the browser shows.
 #[derive(Clone, Copy)]
 pub(super) enum Reply {
     Done,
@@ -83,7 +83,7 @@ impl Reply {
     }
 }
 
-/// Answers, and closes. Whether the browser shows it does not matter to the login.
+/// Answers, and closes. A failure does not matter to the login.
 pub(super) async fn reply(mut stream: TcpStream, reply: Reply) {
     let (status, text) = reply.parts();
     let answer = format!(
@@ -100,5 +100,5 @@ pub(super) async fn reply(mut stream: TcpStream, reply: Reply) {
 }
 
 const TIME: Duration = Duration::from_secs(5);
-/// A code may be a JWT; what is longer was not sent by a browser.
+/// The most bytes of a head. A code may be a JWT; a longer head does not come from a browser.
 const LONGEST: usize = 80 * 1024;

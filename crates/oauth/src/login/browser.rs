@@ -31,7 +31,7 @@ impl Login {
         let attempt = Attempt { login: self, found, scope: &scope, listener: &listener, person };
         let is_known = self.recorded.as_ref().is_some_and(|record| record.client.id == client.id);
         let may_be_dead = is_known && client.when_dead() == DeadClient::RegisterAgainOnce;
-        // More scope is asked for while the client is in use: it is not dead.
+        // A demand for more scope shows that the client is in use, so it is not dead.
         let is_in_doubt = may_be_dead && self.scopes.is_none();
         if is_in_doubt && attempt.is_refused(&client).await? {
             let client = self.new_client(found, &scope.scopes, uris).await?;
@@ -46,7 +46,7 @@ impl Login {
         }
     }
 
-    /// The port of the last registration: many servers compare it.
+    /// Returns the port of the last registration: many servers compare it.
     fn usual_port(&self) -> Option<u16> {
         let client = &self.recorded.as_ref()?.client;
         let uri = client.redirect_uris.iter().filter(|_| client.kind == ClientKind::Dynamic);
@@ -54,7 +54,7 @@ impl Login {
     }
 }
 
-/// One way to the browser and back.
+/// One round trip through the browser.
 struct Attempt<'a> {
     login: &'a Login,
     found: &'a Found,
@@ -93,8 +93,8 @@ impl Attempt<'_> {
         Ok(request.begin(&random)?)
     }
 
-    /// Whether the server shows people an error page instead of a login. The login that is asked about is
-    /// used for nothing else.
+    /// Whether the server shows people an error page instead of a login. The login of this request is used
+    /// for nothing else.
     async fn is_refused(&self, client: &Client) -> Result<bool, LoginFailure> {
         let pending = self.begin(client)?;
         let Ok(url) = HttpUrl::parse(pending.url()) else { return Ok(false) };

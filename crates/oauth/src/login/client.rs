@@ -1,4 +1,4 @@
-//! Becoming a client, performed.
+//! Performs the registration of a client.
 
 use ridethrough_oauth_core::client::{Client, ClientKind, OtherIssuer};
 use ridethrough_oauth_core::discovery::Found;
@@ -13,7 +13,7 @@ use crate::error::LoginFailure;
 use crate::settings::Flow;
 
 impl Login {
-    /// The client to be at this server, registered if need be.
+    /// Returns our client at this server, registered if need be.
     pub(super) async fn client(
         &self,
         found: &Found,
@@ -23,7 +23,7 @@ impl Login {
         self.client_of(self.sources(found), found, scopes, redirect_uris).await
     }
 
-    /// A client that is registered anew, after the server has forgotten the old one.
+    /// Registers a new client, after the server has forgotten the old one.
     pub(super) async fn new_client(
         &self,
         found: &Found,
@@ -72,7 +72,7 @@ impl Login {
 
     pub(super) fn sources(&self, found: &Found) -> ClientSources {
         let recorded = self.recorded.as_ref();
-        // What a server that has changed did not issue is not shown to it.
+        // A server that has changed does not get a client that it did not issue.
         let is_unchanged = |record: &&_| {
             let record: &ridethrough_oauth_core::store::GrantRecord = record;
             record.endpoints.check(&found.server).is_ok()
@@ -86,7 +86,8 @@ impl Login {
         }
     }
 
-    /// The person's client belongs to the issuer of the last login, until the person logs in elsewhere.
+    /// Returns the client that a person registered. It belongs to the issuer of the last login, until the
+    /// person logs in elsewhere.
     fn preregistered(&self) -> Option<Client> {
         let client = self.context.preregistered.clone()?;
         let last = self.recorded.as_ref().filter(|record| record.client.id == client.id);

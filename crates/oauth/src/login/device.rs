@@ -1,4 +1,4 @@
-//! A login on another device (RFC 8628), performed.
+//! Performs a login on another device (RFC 8628).
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ impl Login {
         person: &dyn Person,
     ) -> Result<GrantRecord, LoginFailure> {
         let no_endpoint = || LoginFailure::NoDeviceEndpoint { issuer: found.server.issuer.clone() };
-        // Nobody registers where there is nothing to log in by.
+        // Checked before a client is registered in vain.
         found.server.device_authorization_endpoint.as_ref().ok_or_else(no_endpoint)?;
         let scopes = self.scope_request(found).scopes;
         let client = self.client(found, &scopes, self.redirect_uris()).await?;
@@ -50,7 +50,7 @@ impl Login {
                     }
                 }
                 DeviceStep::Expired => return Err(DeviceError::Expired.into()),
-                // An answer is never awaited elsewhere than above.
+                // No request is out here: each is awaited above.
                 DeviceStep::Wait => sleep(MOMENT).await,
                 DeviceStep::WaitUntil(at) => sleep(at.since(self.context.now()).max(MOMENT)).await,
             }
@@ -61,7 +61,7 @@ impl Login {
         keep(&self.context, granted, tokens).await
     }
 
-    /// What is registered although no browser comes back: servers want a redirect URI of every client.
+    /// Returns redirect URIs to register: no browser comes back, but servers want one of every client.
     fn redirect_uris(&self) -> Vec<HttpUrl> {
         let RedirectTo { host, port, path } = &self.context.oauth.redirect;
         let port = port.map(|port| format!(":{port}")).unwrap_or_default();
@@ -103,5 +103,5 @@ impl Login {
     }
 }
 
-/// A clock that is set back must not make us ask without a pause.
+/// The shortest pause: a clock that is set back must not make us ask without one.
 const MOMENT: Duration = Duration::from_millis(10);

@@ -1,4 +1,4 @@
-//! Tokens for the word of an enterprise's identity provider (ID-JAG), performed.
+//! Performs a login by an assertion of an enterprise's identity provider (ID-JAG).
 
 use ridethrough_oauth_core::discovery::{Discovery, Found};
 use ridethrough_oauth_core::store::GrantRecord;
@@ -10,8 +10,8 @@ use crate::error::LoginFailure;
 use crate::identity_provider::IdentityProvider;
 
 impl Login {
-    /// Exchanges the person's identity token at the provider, and the provider's word at the authorization
-    /// server of the MCP server.
+    /// Exchanges the person's identity token at the provider, and the provider's assertion at the
+    /// authorization server of the MCP server.
     pub(super) async fn by_enterprise(
         &self,
         found: Found,

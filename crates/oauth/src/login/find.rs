@@ -1,4 +1,4 @@
-//! Discovery, performed.
+//! Performs discovery.
 
 use ridethrough_oauth_core::challenge::Challenges;
 use ridethrough_oauth_core::discovery::{Discovery, DiscoverySettings, Found, Step};

@@ -1,4 +1,4 @@
-//! What a login would do, found out without a person and without registering anything.
+//! The outlook of a login, found out without a person and without registering anything.
 
 use ridethrough_oauth_core::client::ClientKind;
 use ridethrough_oauth_core::discovery::{
@@ -14,7 +14,7 @@ use super::Login;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoginOutlook {
-    /// Every URL that was asked, in order, and what became of it: a status, or why there is no answer.
+    /// Every URL that was asked, in order, and its outcome: a status, or why there is no answer.
     pub asked: Vec<(String, String)>,
     /// The authorization server, or why there is none to log in at.
     pub found: Result<Found, DiscoveryError>,
@@ -28,11 +28,11 @@ pub struct LoginOutlook {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientOutlook {
-    /// It is known already, or by hand, or by the URL of its metadata.
+    /// It is known already: it was registered before, by itself or by hand, or has the URL of its metadata.
     Known(ClientKind),
     /// A person has to register it.
     Needed,
-    /// The client that is set belongs to another issuer; this is why it is not used.
+    /// The client of the settings belongs to another issuer; this is why it is not used.
     OtherIssuer(String),
     /// It would register itself.
     Registers,
@@ -76,7 +76,7 @@ impl Login {
     }
 
     fn client_outlook(&self, found: &Found, scopes: &ScopeSet) -> ClientOutlook {
-        // The port is not known yet; one that was registered is used again if it can be had.
+        // The port is not known yet; one that was registered is used again if it is free.
         let recorded = self.recorded.iter().flat_map(|record| &record.client.redirect_uris);
         let uris = recorded.filter_map(|uri| HttpUrl::parse(uri).ok()).collect();
         match self.choice(self.sources(found), found, scopes, uris) {

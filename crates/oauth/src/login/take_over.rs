@@ -1,4 +1,4 @@
-//! A login that a person has made with `mcp-remote`, taken over: nobody logs in twice.
+//! Takes over a login that a person has made with `mcp-remote`, so that no second login is needed.
 
 use ridethrough_oauth_core::HttpUrl;
 use ridethrough_oauth_core::discovery::Found;
@@ -10,11 +10,11 @@ use crate::context::Context;
 use crate::error::LoginFailure;
 use crate::store::{McpRemoteStore, RemoteLogin};
 
-/// Takes a login over and keeps it; `None` if there is none that may be used here.
+/// Takes a login over and stores it; `None` if there is none that may be used here.
 ///
-/// The documents of the server are read anew, because those files do not hold them. A login whose issuer is
-/// not known, or is another one than the server names, stays where it is: its refresh token is for the issuer
-/// that it came from.
+/// The documents of the server are read anew, because the files of `mcp-remote` do not hold them. A login
+/// whose issuer is not known, or is not the one that the server names, is left alone: its refresh token is
+/// for the issuer that it came from.
 pub(crate) async fn take_over(context: &Context) -> Result<Option<GrantRecord>, LoginFailure> {
     let Some(theirs) = &context.oauth.mcp_remote else { return Ok(None) };
     let is_server = |url: &HttpUrl| url.without_query() == context.account.server_url;
@@ -45,7 +45,7 @@ fn record(
     let configured = context.preregistered.clone();
     let document = || context.metadata_document.clone();
     let client = match (configured, login.client) {
-        // Tokens of another client than the one that the person has set are not that client's.
+        // Tokens of another client than the one of the settings cannot be used by that client.
         (Some(own), Some(registered)) if own.id != registered.id => return None,
         (Some(own), _) => own,
         (None, registered) => registered.or_else(document)?,

@@ -1,8 +1,8 @@
 //! A person with a browser on this machine.
 //!
 //! An address of a server once reached a shell (CVE-2025-6514). The URL is checked again here, is one
-//! argument of one program, and never passes a shell. The login was shown before: a browser that does not
-//! open is no error.
+//! argument of one program, and never passes through a shell. The login was shown before, so a browser that
+//! does not open is no error.
 
 use std::process::{Command, Stdio};
 
@@ -29,7 +29,7 @@ impl Browser {
     pub fn open(prompt: &LoginPrompt) {
         let named = std::env::var("BROWSER").ok();
         if let Some(command) = opening(&prompt.url, named.as_deref()) {
-            // It ends when it likes; a thread of its own sees it off.
+            // A thread waits for the program, which ends at any time.
             tokio::task::spawn_blocking(|| run(command));
         }
     }
@@ -55,10 +55,10 @@ impl Person for Browser {
     }
 }
 
-/// The program that opens this URL; `None` if the URL must not be opened.
+/// Returns the program that opens this URL; `None` if the URL must not be opened.
 fn opening(url: &str, named: Option<&str>) -> Option<Command> {
     let url = HttpUrl::parse(url).ok()?;
-    // A list, or a command with arguments, is for shells: only the name of a program is taken.
+    // A list, or a command with arguments, is for shells: only the name of a program is accepted.
     let is_program = |name: &&str| !name.is_empty() && !name.contains([':', '%', ' ', '\t']);
     let mut command = named.filter(is_program).map_or_else(platform::opener, Command::new);
     command.arg(url.as_str()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

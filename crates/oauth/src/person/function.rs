@@ -1,4 +1,4 @@
-//! A person that is a function, for tests and for programs with a window of their own.
+//! A person made of a function, for tests and for programs with a window of their own.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use ridethrough::transport::BoxFuture;
 
 use super::{LoginPrompt, Person};
 
-/// A person who is shown logins by a function.
+/// A person to whom a function shows logins.
 pub struct FunctionPerson<F>(F);
 
 /// Shows logins by this function, which must not block.

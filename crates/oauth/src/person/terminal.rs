@@ -9,7 +9,7 @@ use super::{LoginPrompt, Person};
 /// A person at a terminal.
 ///
 /// The login is written to stderr. With [`Terminal::reading_stdin`] a pasted callback is read from stdin,
-/// which must then belong to nobody else.
+/// which no other code may then read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terminal {
     reads_stdin: bool,
@@ -33,7 +33,7 @@ impl Person for Terminal {
     fn show<'a>(&'a self, prompt: &'a LoginPrompt) -> BoxFuture<'a, ()> {
         let paste = "paste the redirected URL here if the browser is on another machine\n";
         let paste = if self.reads_stdin && prompt.user_code.is_none() { paste } else { "" };
-        // Without a stderr there is nobody to read it.
+        // A closed stderr is not an error.
         let _ = write!(std::io::stderr(), "{prompt}{paste}");
         Box::pin(async {})
     }

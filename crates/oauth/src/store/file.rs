@@ -2,7 +2,7 @@
 //!
 //! A record is written to a file of its own, forced to the disk and renamed into its place. The lock is the
 //! kernel's, on a file beside it, so that it ends with its process. Files are opened only if they are this
-//! user's and nobody else's: a symbolic link is not followed.
+//! user's alone: a symbolic link is not followed.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -27,7 +27,7 @@ pub struct FileStore {
 impl FileStore {
     /// Keeps grants in `$RIDETHROUGH_AUTH_DIR`, or in `ridethrough/auth` of the platform's data folder.
     ///
-    /// An error if there is neither.
+    /// Fails if there is neither.
     pub fn new() -> Result<Self, StoreError> {
         let named = std::env::var_os("RIDETHROUGH_AUTH_DIR").filter(|it| !it.is_empty());
         let usual = || platform::data_folder().map(|folder| folder.join("ridethrough/auth"));
@@ -35,12 +35,12 @@ impl FileStore {
         Ok(Self::at(folder))
     }
 
-    /// Keeps grants in this folder, which is made when it is first needed.
+    /// Keeps grants in this folder, which is created when it is first needed.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), lock_within: LOCK_WITHIN }
     }
 
-    /// How long to wait for another process; 20 s, which is more than a refresh takes.
+    /// Sets how long to wait for another process; by default 20 s, which is more than a refresh takes.
     #[must_use]
     pub const fn lock_within(mut self, time: Duration) -> Self {
         self.lock_within = time;
@@ -93,7 +93,8 @@ impl GrantStore for FileStore {
     }
 }
 
-/// Files are slow on a network, and a thread of the runtime has others to serve.
+/// Runs file operations on a thread for blocking work: files are slow on a network, and the runtime's threads
+/// serve others.
 pub(super) async fn off_the_runtime<T: Send + 'static>(
     act: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
@@ -101,7 +102,7 @@ pub(super) async fn off_the_runtime<T: Send + 'static>(
     done.unwrap_or_else(|_| Err(StoreError::Other("the runtime has ended".to_owned())))
 }
 
-/// Asks again and again: a thread that waits in the kernel could not be called back.
+/// Tries the lock again and again: a thread that waits in the kernel could not be cancelled.
 async fn lock(file: File, path: &Path, within: Duration) -> Result<File, StoreError> {
     let end = Instant::now() + within;
     loop {
@@ -123,7 +124,8 @@ fn open_lock(folder: &Path, path: &Path) -> Result<File, StoreError> {
     Ok(file)
 }
 
-/// What another account's file holds is not this account's, however it came by that name.
+/// Reads the record of an account. A record of another account in this file is not used, however it came
+/// there.
 fn load(path: &Path, account: &AccountKey) -> Result<Option<GrantRecord>, StoreError> {
     Ok(read(path)?.filter(|record| account.owns(record)))
 }
@@ -154,7 +156,7 @@ fn write(folder: &Path, path: &Path, record: &GrantRecord) -> Result<(), StoreEr
         platform::sync_folder(folder)
     });
     written.map_err(|source| {
-        // It may not be there; a leftover holds no more than the file itself would have.
+        // It may not exist; a leftover holds no more than the file itself would have.
         let _ = fs::remove_file(&unfinished);
         failed(path, "written", source)
     })
@@ -194,8 +196,8 @@ fn failed(path: &Path, doing: &'static str, source: io::Error) -> StoreError {
 
 pub(super) const RECORD: &str = "json";
 const LOCK: &str = "lock";
-/// A refresh takes 10 s at most, and its repetition 10 s more.
+/// How long to wait for a lock. A refresh takes 10 s at most, and its repetition 10 s more.
 const LOCK_WITHIN: Duration = Duration::from_secs(20);
 const ASK_EVERY: Duration = Duration::from_millis(20);
-/// A record has a few kilobytes.
+/// The most bytes of a record, which has a few kilobytes.
 const LONGEST: u64 = 1 << 20;

@@ -1,7 +1,7 @@
-//! Grants in the system's keyring, behind whatever the system asks for before it opens one.
+//! Grants in the system's keyring, which the system may ask the person to unlock.
 //!
-//! A record is one secret of the keyring. A keyring has no lock that lasts over a request, so that the locks
-//! are files, which hold nothing.
+//! A record is one secret of the keyring. A keyring has no lock that lasts over a request, so the locks are
+//! files, which hold nothing.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,9 +16,8 @@ use super::{FileStore, GrantStore, StoreError, StoreLock, Swap};
 
 /// Keeps grants in the system's keyring.
 ///
-/// Which keyring that is, the application says: a `CredentialStore` of one of the crates that `keyring-core`
-/// lists for each system. Windows takes no secret of more than 2,560 bytes, which is less than most grants
-/// have.
+/// The application chooses the keyring: a `CredentialStore` of one of the crates that `keyring-core` lists
+/// for each system. Windows takes no secret of more than 2,560 bytes, which is less than most grants have.
 ///
 /// ```
 /// # fn example(keyring: std::sync::Arc<keyring_core::CredentialStore>) -> Result<(), ridethrough_oauth::store::StoreError> {
@@ -36,7 +35,7 @@ pub struct KeyringStore {
 }
 
 impl KeyringStore {
-    /// Keeps grants in this keyring, and the files that processes lock where this store keeps its own.
+    /// Keeps grants in this keyring, and lock files in the folder of `locks`.
     pub fn new(keyring: Arc<CredentialStore>, locks: FileStore) -> Self {
         Self { keyring, locks }
     }
@@ -85,7 +84,7 @@ impl GrantStore for KeyringStore {
         account: &'a AccountKey,
     ) -> BoxFuture<'a, Result<Option<GrantRecord>, StoreError>> {
         let (store, account) = (self.clone(), account.clone());
-        // The system may ask the person to open it.
+        // The system may ask the person to unlock it.
         Box::pin(off_the_runtime(move || store.load_now(&account)))
     }
 
@@ -111,7 +110,7 @@ impl fmt::Debug for KeyringStore {
     }
 }
 
-/// In words of our own: an error of a keyring may hold the secret that it could not read.
+/// Words the error ourselves: an error of a keyring may hold the secret that it could not read.
 fn failed(error: &Error) -> StoreError {
     let words = match error {
         Error::NoStorageAccess(_) => "the keyring is locked, or cannot be reached; unlock it",

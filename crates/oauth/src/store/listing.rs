@@ -1,4 +1,4 @@
-//! All grants of a folder, for people who want to see them.
+//! Lists all grants of a folder, for people who want to see them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +7,17 @@ use ridethrough_oauth_core::store::GrantRecord;
 use super::StoreError;
 use super::file::{self, FileStore};
 
-/// A file of a store: its record, or why that cannot be used.
+/// A file of a store: its record, or why the record cannot be used.
 pub type StoredRecord = (PathBuf, Result<GrantRecord, StoreError>);
 
 impl FileStore {
-    /// The folder.
+    /// Returns the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// All records, in the order of their files. Nothing is locked or changed; a folder that is not there
-    /// holds none.
+    /// Returns all records, in the order of their files. Nothing is locked or changed; a missing folder holds
+    /// none.
     pub fn records(&self) -> Result<Vec<StoredRecord>, StoreError> {
         let failed = |source| StoreError::Io { path: self.folder.clone(), doing: "read", source };
         let files = match std::fs::read_dir(&self.folder) {
@@ -29,7 +29,7 @@ impl FileStore {
         let mut paths = paths.map_err(failed)?;
         paths.retain(|path| path.extension().is_some_and(|it| it == file::RECORD));
         paths.sort();
-        // A file that was deleted in between is none.
+        // A file that was deleted in between is left out.
         let read = |path: PathBuf| Some((path.clone(), file::read(&path).transpose()?));
         Ok(paths.into_iter().filter_map(read).collect())
     }

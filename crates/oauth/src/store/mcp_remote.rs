@@ -1,9 +1,9 @@
-//! The store of `mcp-remote`, shared with it: whoever comes from there does not log in again.
+//! The store of `mcp-remote`, shared with it: its users do not log in again.
 //!
 //! Tokens that were taken over from there stay in both stores for as long as both have them. They are renewed
-//! under both locks: ours, and the lease by which `mcp-remote` takes turns. What is renewed is written into
-//! both, there in its own form. Of two stores that differ the newer one counts. A login of our own is ours
-//! alone; a registered client of theirs is read and never written.
+//! under both locks: ours, and the lease by which processes of `mcp-remote` take turns. Renewed tokens are
+//! written into both stores, there in its own form. If the two differ, the newer one counts. A login of our
+//! own is ours alone; a registered client of `mcp-remote` is read and never written.
 
 mod files;
 mod lease;
@@ -20,7 +20,7 @@ use super::StoreError;
 use super::file::off_the_runtime;
 use crate::platform;
 
-/// Where `mcp-remote` keeps the login at one server.
+/// The place where `mcp-remote` keeps the login at one server.
 ///
 /// ```
 /// use ridethrough_oauth::OAuth;
@@ -41,21 +41,21 @@ pub struct McpRemoteStore {
 }
 
 impl McpRemoteStore {
-    /// The login of `mcp-remote URL`, with the URL as it is typed there; in `$MCP_REMOTE_CONFIG_DIR` or in
-    /// `.mcp-auth` of the user's folder. `None` if there is neither.
+    /// Returns the login of `mcp-remote URL`, with the URL as it is typed there; in `$MCP_REMOTE_CONFIG_DIR`
+    /// or in `.mcp-auth` of the user's folder. `None` if there is neither.
     pub fn new(url: impl Into<String>) -> Option<Self> {
         let named = std::env::var_os("MCP_REMOTE_CONFIG_DIR").filter(|it| !it.is_empty());
         let usual = || platform::home_folder().map(|home| home.join(".mcp-auth"));
         Some(Self::at(named.map(PathBuf::from).or_else(usual)?, url))
     }
 
-    /// The login of `mcp-remote URL` in this folder, which `MCP_REMOTE_CONFIG_DIR` would name.
+    /// Returns the login of `mcp-remote URL` in this folder, which `MCP_REMOTE_CONFIG_DIR` would name.
     pub fn at(folder: impl Into<PathBuf>, url: impl Into<String>) -> Self {
         let arguments = RemoteArguments { url: url.into(), ..RemoteArguments::default() };
         Self { folder: folder.into().join("mcp-remote-v1"), arguments }
     }
 
-    /// Its other arguments: they are part of the name of its files.
+    /// Changes its other arguments: they are part of the names of its files.
     #[must_use]
     pub fn with_arguments(mut self, change: impl FnOnce(&mut RemoteArguments)) -> Self {
         change(&mut self.arguments);
@@ -71,7 +71,7 @@ impl McpRemoteStore {
         &self.arguments
     }
 
-    /// The login as it is stored there.
+    /// Returns the login as it is stored there.
     pub(crate) async fn read(&self) -> Result<Option<RemoteLogin>, StoreError> {
         let store = self.clone();
         off_the_runtime(move || files::read(&store)).await

@@ -56,7 +56,7 @@ async fn post(
     Ok(Some(if is_stream { data_of(&body) } else { body }))
 }
 
-/// The text behind `data:` in the one event that this server sends.
+/// Returns the text behind `data:` in the one event that this server sends.
 fn data_of(body: &Bytes) -> Bytes {
     let lines = body.split(|it| *it == b'\n');
     let data = lines.filter_map(|line| line.strip_prefix(b"data: ")).next();

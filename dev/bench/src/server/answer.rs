@@ -160,8 +160,8 @@ fn stream(says: Says) -> Response<Says> {
     response
 }
 
-/// A result of a megabyte, in rows. With all that is around it, it is a little under 2^20 bytes, because some
-/// clients stop there.
+/// Returns a result of a megabyte, in rows. With all that is around it, it is a little under 2^20 bytes,
+/// because some clients stop there.
 fn big() -> String {
     let row = |number| {
         format!(
@@ -187,5 +187,5 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const INITIALIZED: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}"#;
 const TOOLS: &str = r#"{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}},{"name":"big","inputSchema":{"type":"object"}}]}"#;
-/// A hundred bytes of text.
+/// The result of `echo`: a hundred bytes of text.
 const ECHO: &str = r#"{"content":[{"type":"text","text":"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"}]}"#;

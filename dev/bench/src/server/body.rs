@@ -48,7 +48,7 @@ impl Says {
         Self { bytes: Some(bytes), end: End::Apart { has_paused: false } }
     }
 
-    /// A comment, so that the head goes out, and then silence.
+    /// Returns a body of one comment, so that the head goes out, and then silence.
     pub(super) fn standing(tally: Arc<Tally>) -> Self {
         tally.standing.fetch_add(1, Ordering::Relaxed);
         let bytes = Bytes::from_static(b": here\n\n");

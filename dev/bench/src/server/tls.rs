@@ -22,7 +22,7 @@ impl Authority {
         Ok(Self { root: CertifiedIssuer::self_signed(params, KeyPair::generate()?)? })
     }
 
-    /// The certificate that a client must trust.
+    /// Returns the certificate that a client must trust.
     pub(crate) fn pem(&self) -> String {
         self.root.pem()
     }

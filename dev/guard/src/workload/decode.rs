@@ -4,13 +4,13 @@ use anyhow::{Result, ensure};
 use bytes::Bytes;
 use ridethrough_core::sse::{Decoder, Item};
 
-/// 64 KB of events as servers send them with answers of some hundred bytes.
+/// Decodes 64 KB of events as servers send them with answers of some hundred bytes.
 pub(super) fn small(turns: u64) -> Result<()> {
     let event = format!("event: message\nid: 1234\ndata: {}\n\n", "x".repeat(200));
     decode(turns, &event, (64 << 10) / event.len())
 }
 
-/// One event of 1 MB.
+/// Decodes one event of 1 MB.
 pub(super) fn large(turns: u64) -> Result<()> {
     decode(turns, &format!("event: message\ndata: {}\n\n", "x".repeat(1 << 20)), 1)
 }

@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 use bytes::Bytes;
 use ridethrough_core::message::{Answer, Incoming, Message};
 
-/// A notification, a question and an answer of a hundred bytes.
+/// Reads a notification, a question and an answer of a hundred bytes.
 pub(super) fn small(turns: u64) -> Result<()> {
     let text = "x".repeat(100);
     let messages = [
@@ -21,7 +21,7 @@ pub(super) fn small(turns: u64) -> Result<()> {
     Ok(())
 }
 
-/// An answer of 1 MB, structured.
+/// Reads a structured answer of 1 MB.
 pub(super) fn large(turns: u64) -> Result<()> {
     let record =
         r#"{"id":12345,"name":"a name","tags":["one","two"],"size":1.5e3,"text":"line\nline"}"#;

@@ -14,7 +14,7 @@ use ridethrough_core::{
     RetryPolicy, Verb,
 };
 
-/// Calls that are answered in JSON.
+/// Makes calls that are answered in JSON.
 pub(super) fn json(turns: u64) -> Result<()> {
     let mut bench = Bench::connected()?;
     for _ in 0..turns {
@@ -23,7 +23,7 @@ pub(super) fn json(turns: u64) -> Result<()> {
     Ok(())
 }
 
-/// Calls that are answered by a stream of one event and its end, decoded on the way.
+/// Makes calls that are answered by a stream of one event and its end, decoded on the way.
 pub(super) fn stream(turns: u64) -> Result<()> {
     let mut bench = Bench::connected()?;
     for _ in 0..turns {

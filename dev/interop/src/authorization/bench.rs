@@ -1,4 +1,4 @@
-//! What a check of authorization works with: a server, a store, a clock that can be turned ahead.
+//! The means of a check of authorization: a server, a store, a clock that can be turned ahead.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,12 +32,12 @@ impl<'a> LoginBench<'a> {
         Self { process, robot, store: MemoryStore::default(), ahead: Arc::default() }
     }
 
-    /// A login by a person.
+    /// Returns a login by a person.
     pub(super) fn oauth(&self) -> OAuth {
         self.unattended().person(self.robot.clone())
     }
 
-    /// A client without a person, which has what the store has.
+    /// Returns a login without a person, which has the tokens of the store.
     pub(super) fn unattended(&self) -> OAuth {
         let ahead = self.ahead.clone();
         OAuth::new("ridethrough interop")
@@ -66,7 +66,7 @@ impl<'a> LoginBench<'a> {
         Ok(client)
     }
 
-    /// Calls the tool of whoever is let in.
+    /// Calls a tool that only an admitted client may call.
     pub(super) async fn call(&self, client: &Client) -> Verdict {
         let called = client.call_tool("let_in", serde_json::json!({})).await;
         let result = called.map_err(|error| match self.robot.fault() {
@@ -81,7 +81,7 @@ impl<'a> LoginBench<'a> {
         called.into_iter().collect()
     }
 
-    /// Calls, and wants to be told that somebody must log in.
+    /// Calls a tool, and expects the error that a person must log in.
     pub(super) async fn call_in_vain(&self, client: &Client) -> Verdict<String> {
         match client.call_tool("let_in", serde_json::json!({})).await {
             Ok(_) => Err("the call was let in".to_owned()),
@@ -90,12 +90,12 @@ impl<'a> LoginBench<'a> {
         }
     }
 
-    /// What the store has.
+    /// Returns the record in the store.
     pub(super) async fn record(&self) -> Verdict<Option<GrantRecord>> {
         self.store.load(&self.key()?).await.map_err(words)
     }
 
-    /// Puts an old record in the place of what the store has.
+    /// Puts an old record in the place of the stored one.
     pub(super) async fn put_back(&self, old: &GrantRecord) -> Verdict {
         let found = self.record().await?;
         let lock = self.store.lock(&self.key()?).await.map_err(words)?;
@@ -118,7 +118,7 @@ impl<'a> LoginBench<'a> {
         self.by_hand("end").await
     }
 
-    /// What a person does at the server, outside of any protocol.
+    /// Does what a person does at the server, outside of any protocol.
     pub(super) async fn by_hand(&self, what: &str) -> Verdict {
         let url = format!("http://127.0.0.1:{}/interop/{what}", self.process.port());
         let probe = Client::builder(&url).no_proxy().probe().map_err(words)?;
@@ -134,7 +134,7 @@ impl<'a> LoginBench<'a> {
     }
 }
 
-/// The recipe of a server that guards itself, with files that no other run of the folder uses.
+/// Returns the recipe of a server that guards itself, with files that no other run of the folder uses.
 pub(super) fn own_files(recipe: Recipe) -> Recipe {
     let file = |ending: &str| -> PathBuf { recipe.folder.join(format!("authorization.{ending}")) };
     Recipe { ledger: file("ledger"), log: file("log"), ..recipe }
@@ -145,7 +145,7 @@ fn now(ahead: Duration) -> Timestamp {
     Timestamp::from_unix_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// A robot needs less than a second.
+/// How long a login may take. A robot needs less than a second.
 const LOGIN: Duration = Duration::from_secs(20);
-/// A token that is refused at once is not renewed.
+/// The age of a token that is renewed after a refusal: a new one is not.
 const SOME_TIME: Duration = Duration::from_secs(100);

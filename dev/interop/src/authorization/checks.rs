@@ -1,4 +1,4 @@
-//! What every authorization server is asked. A check's name is a sentence that can be false.
+//! The checks that every authorization server is asked. A check's name is a sentence that can be false.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
@@ -135,7 +135,7 @@ async fn a_logout_revokes_what_was_granted(bench: LoginBench<'_>) -> Verdict {
     expect(is_revoked, || format!("{out:?}"))?;
 
     bench.put_back(&old).await?;
-    // The access token is not refused because it is new.
+    // The access token is no longer new, so that a refusal leads to a refresh.
     bench.pass(Duration::from_secs(100));
     bench.call_in_vain(&bench.client(bench.unattended())?).await.map(drop)
 }
@@ -162,12 +162,12 @@ async fn is_of(bench: &LoginBench<'_>, kind: ClientKind) -> Verdict {
     expect(found == kind, || format!("the client is {found:?}"))
 }
 
-/// A port that a person may have registered.
+/// Returns a port that a person may have registered.
 fn free_port() -> Verdict<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(words)?;
     Ok(listener.local_addr().map_err(words)?.port())
 }
 
-/// What the servers know the document of; nobody fetches it.
+/// The URL of the metadata document that the servers are configured with; it is never fetched.
 const METADATA_URL: &str = "https://client.example/ridethrough.json";
 const LONGER_THAN_A_TOKEN_LIVES: Duration = Duration::from_secs(3700);

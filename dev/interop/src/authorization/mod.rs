@@ -22,7 +22,7 @@ use crate::report::{AUTHORIZATION, Column, Outcome, Report};
 use bench::{LoginBench, own_files};
 use checks::{LOGIN_CHECKS, LoginCheck};
 
-/// The one with the pages of a real login.
+/// The server with the pages of a real login.
 pub(crate) const OIDC_PROVIDER: Package = Package {
     folder: "oidc-provider",
     pins: NPM_PINS,
@@ -30,7 +30,7 @@ pub(crate) const OIDC_PROVIDER: Package = Package {
     installer: Installer::Npm { script: "server.mjs", argument: None },
 };
 
-/// The servers.
+/// The authorization servers.
 const GUARDS: &[Package] = &[
     OIDC_PROVIDER,
     Package {
@@ -73,7 +73,7 @@ pub(crate) async fn run(order: AuthorizationOrder) -> Result<bool> {
     Ok(report.is_good())
 }
 
-/// All results of one server.
+/// Runs all checks of one server.
 async fn column(places: &Places, package: Package, checks: &[&LoginCheck]) -> Result<Column> {
     let began = Instant::now();
     let mut column = Column::new(package, places.version(package)?);

@@ -1,22 +1,22 @@
-//! As much of a web page as a person sees who logs in: its forms.
+//! The part of a web page that a person who logs in uses: its forms.
 
 /// A form, filled in as a person does who consents to everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Form {
-    /// Where it is sent; empty is the page itself.
+    /// Where it is sent; empty means the page itself.
     pub(super) action: String,
     pub(super) fields: Vec<(String, String)>,
 }
 
 impl Form {
-    /// As it is sent.
+    /// Returns the form as it is sent.
     pub(super) fn encoded(&self) -> String {
         let pair = |(name, value): &(String, String)| format!("{}={}", encode(name), encode(value));
         self.fields.iter().map(pair).collect::<Vec<_>>().join("&")
     }
 }
 
-/// The form of a page that goes on with the login; `None` if there is none.
+/// Returns the form of a page that continues the login; `None` if there is none.
 pub(super) fn next_form(page: &str, user_code: Option<&str>) -> Option<Form> {
     let forms = page.split("<form").skip(1).filter_map(|rest| rest.split("</form>").next());
     forms.map(|form| read(form, user_code)).find(|form| !form.action.contains("abort"))
@@ -26,7 +26,7 @@ fn read(form: &str, user_code: Option<&str>) -> Form {
     let head = form.split('>').next().unwrap_or_default();
     let action = attribute(head, "action").unwrap_or_default();
     let inputs = form.split("<input").skip(1).filter_map(|tag| field(tag, user_code));
-    // Of several buttons the first is the one that goes on.
+    // Of several buttons the first one continues the login.
     let button = form.split("<button").skip(1).find_map(|tag| {
         let tag = tag.split('>').next()?;
         Some((attribute(tag, "name")?, attribute(tag, "value")?))
@@ -54,7 +54,7 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
     Some(value.replace("&amp;", "&").replace("&#39;", "'").replace("&quot;", "\""))
 }
 
-/// The words of a page, for a person who did not get on.
+/// Returns the words of a page, for the report of a login that stopped there.
 pub(super) fn words(page: &str) -> String {
     let body = page.split("<body").last().unwrap_or_default();
     let texts = body.split('<').filter_map(|tag| tag.split_once('>')).map(|(_, text)| text.trim());

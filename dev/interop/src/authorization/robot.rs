@@ -24,7 +24,7 @@ pub(super) struct Robot {
     pasted: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<String>>>,
 }
 
-/// How the callback comes back.
+/// The way in which the callback comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallbackManner {
     /// The browser opens it.
@@ -46,12 +46,12 @@ impl Robot {
         Self { manner, state: Arc::default(), paste, pasted }
     }
 
-    /// How many logins it was asked for.
+    /// Returns how many logins it was asked for.
     pub(super) fn logins(&self) -> usize {
         self.state().logins
     }
 
-    /// What went wrong in the browser.
+    /// Returns what went wrong in the browser.
     pub(super) fn fault(&self) -> Option<String> {
         self.state().fault.clone()
     }
@@ -105,7 +105,7 @@ impl Person for Robot {
     }
 }
 
-/// Cookies, of whatever path: there is one server.
+/// A browser with cookies, of any path: there is one server.
 #[derive(Default)]
 struct Browser {
     cookies: BTreeMap<String, String>,
@@ -115,7 +115,7 @@ struct Browser {
 struct Page {
     url: String,
     status: StatusCode,
-    /// Where it leads, if it is a redirect.
+    /// The target, if it is a redirect.
     location: Option<String>,
     body: String,
 }
@@ -171,7 +171,7 @@ impl Browser {
     }
 }
 
-/// A URL as it is written in a page of this URL.
+/// Resolves a URL as it is written in a page of this URL.
 fn join(page: &str, url: &str) -> String {
     if url.starts_with("http://") {
         return url.to_owned();
@@ -184,7 +184,7 @@ fn is_callback(url: &str) -> bool {
     url.split('?').next().is_some_and(|path| path.ends_with("/callback"))
 }
 
-/// Pages and redirects of one login.
+/// The most pages and redirects of one login.
 const MOST_STEPS: usize = 20;
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ async fn close(partner: Partner) -> Verdict {
     closing.await.map_err(|_| "closing took longer than 6 s".to_owned())
 }
 
-/// The id of the process that runs.
+/// Returns the id of the process that runs.
 pub(super) fn running(id: &Path) -> Verdict<String> {
     let number = std::fs::read_to_string(id).map_err(words)?.trim().to_owned();
     expect(signal("0", &number), || "it does not run".to_owned())?;

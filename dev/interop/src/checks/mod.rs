@@ -25,7 +25,7 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Its name as a sentence: `revision_2025_03_26_is` is "revision 2025-03-26 is".
+    /// Returns its name as a sentence: `revision_2025_03_26_is` is "revision 2025-03-26 is".
     pub(crate) fn sentence(&self) -> String {
         let digit = |at: Option<usize>| {
             at.and_then(|at| self.name.as_bytes().get(at)).is_some_and(u8::is_ascii_digit)
@@ -95,7 +95,8 @@ macro_rules! checks {
     };
 }
 
-/// Those of the stateless era come last: most repeat earlier checks, with a client that is pinned to it.
+/// All checks. Those of the stateless era come last: most repeat earlier checks, with a client that is pinned
+/// to it.
 pub(crate) const CHECKS: &[Check] = checks![
     stateless::a_client_that_speaks_both_eras_finds_out_what_the_server_speaks,
     methods::revision_2025_03_26_is_agreed_on_and_spoken,

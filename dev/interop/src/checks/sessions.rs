@@ -121,7 +121,7 @@ impl Scene {
         Ok(Self { bench, mode, process, proxy, partner, raw })
     }
 
-    /// A key of the ledger that no other check writes.
+    /// Returns a key of the ledger that no other check writes.
     fn key(&self, name: &str) -> String {
         let mode = self.mode.name.replace([' ', ','], "-").to_ascii_lowercase();
         format!("session-{mode}{name}").replace(' ', "-")
@@ -151,7 +151,7 @@ impl Scene {
         }
     }
 
-    /// The session of the client.
+    /// Returns the session of the client.
     fn session(&self) -> Verdict<String> {
         self.proxy.session().ok_or_else(|| "the client named no session".to_owned())
     }
@@ -232,9 +232,9 @@ async fn record_mid_call(scene: &Scene) -> Verdict {
 
 const NO_STREAM: &str = "HTTP/1.1 405 Method Not Allowed\r\nallow: POST, DELETE\r\ncontent-length: 0\r\n\
                          connection: close\r\n\r\n";
-/// More than twice the idle time of a session at the server.
+/// How long a session is left idle: more than twice the idle time of a session at the server.
 const LONG_IDLE: Duration = Duration::from_millis(1500);
-/// Long enough to be deleted meanwhile.
+/// How long a call takes: long enough to be deleted meanwhile.
 const LONG_CALL_MS: u64 = 1000;
 /// How long to wait for a call that may never be answered.
 const DEADLINE: Duration = Duration::from_secs(5);

@@ -75,7 +75,7 @@ impl SoakArgs {
     }
 }
 
-/// The resident memory of this process as the system reports it; zero where it reports none.
+/// Returns the resident memory of this process as the system reports it; zero where it reports none.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<usize>().ok());

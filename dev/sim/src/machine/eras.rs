@@ -30,13 +30,13 @@ pub enum Fleet {
 }
 
 impl Setting {
-    /// Sessions only, on both sides, without a change.
+    /// Returns sessions only, on both sides, without a change.
     pub const fn legacy() -> Self {
         let (client, fleet) = (Eras::Only(Era::Legacy), Fleet::All(Era::Legacy));
         Self { client, fleet, changes: 0, rounds: 0, listens: false }
     }
 
-    /// The eras of a seed's world.
+    /// Returns the eras of a seed's world.
     pub fn draw(rng: &mut Rng) -> Self {
         let client = match rng.below(6) {
             0 => Eras::Only(Era::Legacy),
@@ -49,7 +49,7 @@ impl Setting {
         Self { client, fleet, changes, rounds, listens }
     }
 
-    /// The fleet after the healing: one that the machine may speak to.
+    /// Returns the fleet after the healing: one that the machine may speak to.
     pub(crate) fn healed(&self, rng: &mut Rng) -> Fleet {
         match self.client {
             Eras::Only(era) if self.changes == 0 && self.fleet == Fleet::All(era) => self.fleet,
@@ -73,7 +73,7 @@ impl Fleet {
         }
     }
 
-    /// The era of the server that takes a request in.
+    /// Returns the era of the server that takes a request in.
     pub(crate) fn meets(self, asked: Era, rng: &mut Rng) -> Era {
         match self {
             Self::All(era) => era,

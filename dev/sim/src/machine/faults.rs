@@ -67,7 +67,7 @@ pub struct MachineFaults {
 }
 
 impl MachineFaults {
-    /// A network and a server without faults.
+    /// Returns a network and a server without faults.
     pub fn none() -> Self {
         Self { streams: 500, resumable: 500, ..Self::default() }
     }

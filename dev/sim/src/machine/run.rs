@@ -43,7 +43,7 @@ pub enum Worlds {
 }
 
 impl Worlds {
-    /// The eras of a seed's world.
+    /// Returns the eras of a seed's world.
     pub fn setting(self, seed: u64) -> Setting {
         match self {
             Self::Both => Setting::draw(&mut Rng::new(seed ^ 0x0e7a_5eed)),
@@ -76,7 +76,7 @@ pub struct MachineSummary {
 }
 
 impl MachineSummary {
-    /// How often each promise was broken.
+    /// Returns how often each promise was broken.
     pub fn broken_promises(&self) -> BTreeMap<&'static str, u64> {
         let mut broken = BTreeMap::new();
         for violation in &self.violations {

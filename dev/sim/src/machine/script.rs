@@ -38,7 +38,7 @@ impl News {
 pub(crate) struct Script(pub(crate) Vec<(Duration, News)>);
 
 impl Script {
-    /// No news at all: a black hole.
+    /// Returns a script without news: a black hole.
     pub(crate) const fn silence() -> Self {
         Self(Vec::new())
     }
@@ -47,12 +47,12 @@ impl Script {
         Self(vec![(after, News::Failure(failure))])
     }
 
-    /// Proof that nothing was sent.
+    /// Returns a script with the proof that nothing was sent.
     pub(crate) fn not_sent(after: Duration, cause: Cause) -> Self {
         Self::failure(after, Failure::not_sent(cause))
     }
 
-    /// The connection broke; what arrived is unknown.
+    /// Returns a script in which the connection broke; what arrived is unknown.
     pub(crate) fn reset(after: Duration) -> Self {
         Self::failure(after, Failure::unknown(Cause::Reset))
     }
@@ -81,7 +81,7 @@ impl Script {
         Self(vec![(after, News::Head(head)), (after, News::Body(body))])
     }
 
-    /// An open stream to which events are added.
+    /// Returns a script with an open stream, to which events are added.
     pub(crate) fn stream(after: Duration) -> Self {
         Self(vec![(after, News::Head(head(200, Content::EventStream)))])
     }

@@ -88,7 +88,7 @@ impl Server {
         self.elsewhere.clear();
     }
 
-    /// The call whose stream an event id belongs to.
+    /// Returns the call whose stream an event id belongs to.
     pub(crate) fn call_of(&self, event_id: &str) -> Option<u64> {
         self.streams.find(event_id).map(|(stream, _)| stream.call)
     }

@@ -160,12 +160,12 @@ impl Server {
         }
     }
 
-    /// The status of a server that gives no other reason.
+    /// Returns the status of a server that gives no other reason.
     fn refusal(&self) -> u16 {
         [400, 404, 405, 406, 415][(self.manner / 64 % 5) as usize]
     }
 
-    /// The answers of legacy servers to `server/discover`.
+    /// Returns the answers of legacy servers to `server/discover`.
     fn unknown_question(&mut self, latency: Duration, wire_id: u64) -> Script {
         if self.hits(self.faults.gateway_before) {
             return Script::status(latency, 503);
@@ -213,14 +213,14 @@ impl Server {
     }
 }
 
-/// The state that a request sends back, byte for byte.
+/// Returns the state that a request sends back, byte for byte.
 pub(crate) fn echoed_state(text: &str) -> Option<String> {
     let body = Json::new(text.to_owned()).ok()?;
     let state = body.member("params")?.member("requestState")?;
     Some(state.as_str().to_owned())
 }
 
-/// Whether an answer asks for input, and with which state.
+/// Returns the state of an answer that asks for input; `None` if it does not ask.
 pub(crate) fn wanted_state(text: &[u8]) -> Option<Option<String>> {
     let text = std::str::from_utf8(text).ok()?;
     if !text.contains(r#""resultType":"input_required""#) {
@@ -234,7 +234,7 @@ fn error(wire_id: u64, code: i64, message: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{wire_id},"error":{{"code":{code},"message":"{message}"}}}}"#)
 }
 
-/// An error without an id, of a server that did not read the request that far.
+/// Returns an error without an id, of a server that did not read the request that far.
 fn nameless(code: i64, message: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"message":"{message}"}}}}"#)
 }

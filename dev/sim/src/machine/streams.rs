@@ -54,7 +54,7 @@ impl Streams {
         self.next
     }
 
-    /// The stream, and the place in it, that an event id names.
+    /// Returns the stream, and the place in it, that an event id names.
     pub(crate) fn find(&self, event_id: &str) -> Option<(&Stream, usize)> {
         let (number, place) = event_id.split_once('-')?;
         let stream = self.stored.get(&number.parse().ok()?)?;
@@ -72,7 +72,7 @@ impl Streams {
 }
 
 impl Stream {
-    /// What a connection gets of this stream from event `from` on, perhaps not to its end.
+    /// Returns what a connection gets of this stream from event `from` on, perhaps not to its end.
     pub(crate) fn play(
         &self,
         now: Moment,

@@ -7,7 +7,7 @@ pub(crate) fn answer(wire_id: u64, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{wire_id},"result":{result}}}"#)
 }
 
-/// The number behind `key` in a text that the machine wrote.
+/// Returns the number behind `key` in a text that the machine wrote.
 pub(crate) fn number_after(text: &str, key: &str) -> Option<u64> {
     let rest = &text[text.find(key)? + key.len()..];
     let end = rest.find(|next: char| !next.is_ascii_digit()).unwrap_or(rest.len());

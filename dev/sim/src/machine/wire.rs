@@ -3,7 +3,7 @@
 use ridethrough_core::message::Json;
 use ridethrough_core::{Era, Outgoing, Verb};
 
-/// What is wrong with a request, if anything.
+/// Returns what is wrong with a request, if anything.
 pub(crate) fn fault(request: &Outgoing) -> Option<String> {
     match request.to.era() {
         Era::Legacy => legacy_fault(request),

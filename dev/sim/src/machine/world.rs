@@ -271,7 +271,7 @@ impl MachineWorld {
         }
     }
 
-    /// The state in an answer that asks for input.
+    /// Returns the state in an answer that asks for input.
     fn wanted(&self, news: &News) -> Option<Option<String>> {
         let has_rounds = self.setting.rounds > 0;
         match news {
@@ -376,7 +376,7 @@ impl MachineWorld {
     }
 }
 
-/// A world that is still busy at this moment would never end.
+/// The moment at which a world must be over: one that is still busy would never end.
 const HORIZON: Moment = Moment::secs(100_000);
 /// The text by which a request asks for the era.
 const ERA_QUESTION: &str = r#""method":"server/discover""#;

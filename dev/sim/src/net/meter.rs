@@ -30,7 +30,7 @@ pub struct Passed {
 }
 
 impl Passed {
-    /// How many bytes went in this direction.
+    /// Returns how many bytes went in this direction.
     pub const fn bytes(&self, way: Way) -> u64 {
         match way {
             Way::ToClient => self.to_client,
@@ -40,13 +40,13 @@ impl Passed {
 }
 
 impl Meter {
-    /// The counts so far. A dial that led to no connection counts nothing.
+    /// Returns the counts so far. A dial that led to no connection counts nothing.
     pub fn passed(&self) -> Vec<Passed> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().map(Tally::passed).collect()
     }
 
-    /// The counter of this dial.
+    /// Returns the counter of this dial.
     pub(super) fn tally(&self, dial: u64) -> Tally {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let place = usize::try_from(dial).unwrap_or(usize::MAX);

@@ -69,7 +69,7 @@ impl Network {
         self.server.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How often a client has dialled.
+    /// Returns how often a client has dialled.
     pub fn dialled(&self) -> u64 {
         self.dialled.load(Ordering::Relaxed)
     }

@@ -85,9 +85,9 @@ fn stage(
     Stage::new(client, mcp, server, exchange.deadline)
 }
 
-/// The default policy, except for the patience before the first connect: a handshake that meets silence takes
-/// 15 s, and after the default of 10 s it would count as a wrong address. Only an outage shorter than the
-/// patience is promised to be ridden through.
+/// Returns the default policy, except for the patience before the first connect: a handshake that meets
+/// silence takes 15 s, and after the default of 10 s it would count as a wrong address. Only an outage
+/// shorter than the patience is promised to be ridden through.
 fn policy() -> RetryPolicy {
     let patience = Duration::from_secs(30);
     let policy = RetryPolicy::interactive().builder().first_patience(patience).build();
@@ -106,7 +106,7 @@ async fn tasks_left() -> usize {
     alive()
 }
 
-/// One authority for all runs, because keys cost milliseconds to make.
+/// Returns one authority for all runs, because keys cost milliseconds to make.
 fn authority() -> Authority {
     static SHARED: OnceLock<Authority> = OnceLock::new();
     SHARED.get_or_init(Authority::new).clone()

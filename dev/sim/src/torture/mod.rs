@@ -169,7 +169,7 @@ impl Scene {
             .collect()
     }
 
-    /// Every point: before the first byte, after each, and after the last.
+    /// Returns every point: before the first byte, after each, and after the last.
     fn points(&self) -> impl Iterator<Item = Point> {
         let (exchange, protocol) = (self.exchange.name, self.protocol);
         let lines = (0..).zip(&self.unharmed.scripted);

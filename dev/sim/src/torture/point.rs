@@ -20,7 +20,7 @@ pub struct Point {
 }
 
 impl fmt::Display for Point {
-    /// The command that plays it again.
+    /// Writes the command that plays it again.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { exchange, protocol, dial, harm } = self;
         write!(

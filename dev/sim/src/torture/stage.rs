@@ -80,7 +80,7 @@ pub(super) enum Ending {
 }
 
 impl Nature {
-    /// A call of `deploy` with this key.
+    /// Returns a call of `deploy` with this key.
     pub(super) fn deploy(key: &str) -> Self {
         Self::Unsafe { tool: "deploy", key: key.to_owned() }
     }
@@ -185,12 +185,12 @@ impl Stage {
     }
 }
 
-/// The params of a tool call with a key.
+/// Returns the params of a tool call with a key.
 pub(super) fn tool(name: &str, key: &str) -> Value {
     json!({ "name": name, "arguments": { "key": key } })
 }
 
-/// The answer of a lab's tool to these arguments in the era of sessions.
+/// Returns the answer of a lab's tool to these arguments in the era of sessions.
 pub(super) fn text_of(arguments: &Value) -> Value {
     json!({ "content": [{ "type": "text", "text": arguments.to_string() }] })
 }

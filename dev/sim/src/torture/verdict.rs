@@ -16,7 +16,7 @@ use super::point::Point;
 use super::stage::{Ended, Ending, Nature};
 use crate::net::Break;
 
-/// Everything that is wrong with a run, compared with one without a break.
+/// Returns everything that is wrong with a run, compared with one without a break.
 pub(super) fn judge(
     exchange: &Exchange,
     point: &Point,
@@ -42,7 +42,7 @@ pub(super) fn judge(
     wrong
 }
 
-/// Everything that is wrong with a run without a break.
+/// Returns everything that is wrong with a run without a break.
 pub(super) fn judge_unharmed(life: &RunRecord) -> Vec<String> {
     let mut wrong: Vec<String> = life.ended.iter().filter_map(|it| fault(it, life)).collect();
     let failed = life
@@ -58,7 +58,7 @@ fn leftover(life: &RunRecord) -> Option<String> {
     (life.tasks > 0).then(|| format!("{} tasks are left", life.tasks))
 }
 
-/// What is wrong with how a call ended.
+/// Returns what is wrong with how a call ended.
 fn complaint(
     exchange: &Exchange,
     point: &Point,
@@ -108,7 +108,7 @@ fn lets_pass(leeway: &Leeway, point: &Point, ending: &Ending) -> bool {
         }
 }
 
-/// What is wrong with a call in any case.
+/// Returns what is wrong with a call in any case.
 fn fault(ended: &Ended, life: &RunRecord) -> Option<String> {
     if ended.ending == Ending::Hung {
         return Some(format!("{} hangs: no outcome after {:?}", ended.name, ended.took));
@@ -122,7 +122,7 @@ fn fault(ended: &Ended, life: &RunRecord) -> Option<String> {
     }
 }
 
-/// How often an unsafe call ran; `None` for a safe one.
+/// Returns how often an unsafe call ran; `None` for a safe one.
 fn runs_of(ended: &Ended, life: &RunRecord) -> Option<usize> {
     let (tool, key) = match &ended.nature {
         Nature::Dropped { key } => ("deploy", key),

@@ -248,8 +248,8 @@ fn progress(token: &Value, step: u32) -> String {
     )
 }
 
-/// What a client may read of an endless answer: what it holds at most, and what pipes and cables hold on the
-/// way.
+/// The most bytes that a client may read of an endless answer: what it holds at most, and what pipes and
+/// cables hold on the way.
 const MOST_TAKEN_IN: u64 = 3 * super::MESSAGE_LIMIT as u64 + (1 << 20);
 const JSON: (&str, &str) = ("content-type", "application/json");
 const TEXT: (&str, &str) = ("content-type", "text/plain");

@@ -32,12 +32,12 @@ impl Computer {
         self.ahead.store(set, Ordering::Relaxed);
     }
 
-    /// The clock that a client reads.
+    /// Returns the clock that a client reads.
     pub(super) fn clock(&self) -> impl Fn() -> Duration + Send + Sync + 'static {
         let ahead = self.ahead.clone();
         move || Duration::from_secs(ahead.load(Ordering::Relaxed))
     }
 }
 
-/// Long after the epoch, so that clocks can be set back.
+/// The start of the wall clock: long after the epoch, so that clocks can be set back.
 const BORN: u64 = 1_000_000_000;

@@ -27,7 +27,7 @@ impl Dialect {
         self.status == 401
     }
 
-    /// The body of its answer to the request with this id.
+    /// Returns the body of its answer to the request with this id.
     pub(super) fn body(self, id: &str) -> String {
         match self.words {
             Words::None => String::new(),

@@ -170,7 +170,7 @@ pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The client that a request comes from.
+/// Returns the client that a request comes from.
 fn client_of(ask: &Ask) -> usize {
     ask.entry.header(CLIENT_HEADER).and_then(|number| number.parse().ok()).unwrap_or_default()
 }

@@ -141,7 +141,7 @@ impl Life {
         self.end().await
     }
 
-    /// The first age: calls are made, and the world's faults happen.
+    /// Lives through the first age: calls are made, and the world's faults happen.
     async fn chaos(&mut self) {
         let starts: Vec<Duration> = (0..self.calls)
             .scan(Duration::ZERO, |at, _| {
@@ -169,7 +169,8 @@ impl Life {
         while calls.join_next().await.is_some() {}
     }
 
-    /// The second age: the server works again, and every client must recover by itself within minutes.
+    /// Lives through the second age: the server works again, and every client must recover by itself within
+    /// minutes.
     async fn recover(&mut self) {
         for number in 0..self.callers.len() {
             let began = Instant::now();
@@ -190,7 +191,7 @@ impl Life {
         }
     }
 
-    /// The last age: all clients leave, and nothing may be left.
+    /// Lives through the last age: all clients leave, and nothing may be left.
     async fn end(mut self) -> Lived {
         for caller in std::mem::take(&mut self.callers) {
             if let Some(wrong) = caller.leave().await {

@@ -360,7 +360,7 @@ impl Oracle {
     }
 }
 
-/// How many of these times are within the last second, the present included.
+/// Returns how many of these times are within the last second, the present included.
 fn within_a_second(times: &mut VecDeque<Instant>) -> usize {
     let now = Instant::now();
     times.push_back(now);

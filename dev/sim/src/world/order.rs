@@ -17,7 +17,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// The parameters of `tools/call`.
+    /// Returns the parameters of `tools/call`.
     pub(crate) fn params(self) -> String {
         let Self { call, wants, .. } = self;
         let (tool, pad) = (self.tool(), filling(call, self.asks));
@@ -30,7 +30,7 @@ impl Order {
         if self.is_safe { SAFE_TOOL } else { "write" }
     }
 
-    /// Its result, of which no byte may change on the way.
+    /// Returns its result, of which no byte may change on the way.
     pub(crate) fn result(self) -> String {
         let Self { call, wants, .. } = self;
         let text = filling(call, wants);
@@ -39,12 +39,12 @@ impl Order {
         )
     }
 
-    /// The JSON-RPC response with its result.
+    /// Returns the JSON-RPC response with its result.
     pub(crate) fn response(self, id: &Value) -> String {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, self.result())
     }
 
-    /// The order that a request carries.
+    /// Returns the order that a request carries.
     pub(crate) fn of(ask: &Ask) -> Option<Self> {
         let arguments = ask.arguments();
         let number = |name: &str| arguments[name].as_u64();
@@ -54,7 +54,7 @@ impl Order {
     }
 }
 
-/// A text of this length that belongs to this call only.
+/// Returns a text of this length that belongs to this call only.
 fn filling(call: u64, length: usize) -> String {
     let word = format!("{call} ");
     let mut text = word.repeat(length.div_ceil(word.len()));

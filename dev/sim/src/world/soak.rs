@@ -66,7 +66,7 @@ pub struct Soaked {
 }
 
 impl Soaked {
-    /// How much more memory is in use at the end than after the first hour, in percent.
+    /// Returns how much more memory is in use at the end than after the first hour, in percent.
     pub fn growth(&self) -> f64 {
         let (Some(first), Some(last)) = (self.hours.first(), self.hours.last()) else { return 0.0 };
         #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -272,7 +272,7 @@ impl User {
     }
 }
 
-/// The faults besides restarts and tokens that expire.
+/// Returns the faults besides restarts and tokens that expire.
 fn soaking() -> Faults {
     let faults = Faults::none().with(Fault::Streams, 500).with(Fault::Resumable, 300);
     let faults = faults.with(Fault::CutStream, 50).with(Fault::Apart, 200);

@@ -36,12 +36,12 @@ impl ServerStreams {
     }
 }
 
-/// The id of an event: its stream and its place there.
+/// Returns the id of an event: its stream and its place there.
 pub(super) fn event_id(stream: usize, place: usize) -> String {
     format!("s{stream}-{place}")
 }
 
-/// The stream and the place that an event id names, if this server wrote it.
+/// Returns the stream and the place that an event id names, if this server wrote it.
 pub(super) fn read_event_id(id: &str) -> Option<(usize, usize)> {
     let (stream, place) = id.strip_prefix('s')?.split_once('-')?;
     Some((stream.parse().ok()?, place.parse().ok()?))

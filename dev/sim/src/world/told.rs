@@ -4,14 +4,14 @@ use std::fmt;
 
 use ridethrough::Error;
 
-/// How a call ended for its caller.
+/// The outcome of a call for its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
-    /// With a result.
+    /// It ended with a result.
     Answered(String),
-    /// With no answer.
+    /// It ended without an answer.
     Failed { kind: String, may_have_run: bool },
-    /// With an error of the server.
+    /// It ended with an error of the server.
     ServerError(String),
     /// The caller does not wait for it any more.
     TakenBack,
@@ -29,7 +29,7 @@ impl Told {
         }
     }
 
-    /// The name by which it is counted.
+    /// Returns the name by which it is counted.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Answered(_) => "answered".to_owned(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub(crate) struct Trace(Option<String>);
 
 impl Trace {
-    /// A trace that is kept.
+    /// Returns a trace that is kept.
     pub(crate) fn kept() -> Self {
         Self(Some(String::new()))
     }

@@ -1,7 +1,7 @@
 //! A server that accepts every resume and drops it at once.
 //!
-//! A client that counts attempts anew with each connection that is accepted asks it for ever; one
-//! that counts by progress ends.
+//! A client that resets its counter with each accepted connection asks for ever; a client that counts by
+//! progress ends.
 
 use std::time::Duration;
 
@@ -53,5 +53,5 @@ pub(super) fn judge(record: &Record) -> ActVerdict {
     ))
 }
 
-/// The client's default is 8.
+/// The most resumes. The client's default is 8.
 const MOST: usize = 10;

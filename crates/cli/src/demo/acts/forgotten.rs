@@ -1,7 +1,7 @@
 //! The server forgets the session while ten calls are under way.
 //!
-//! Each of the ten is told so. A client in which each caller renews for itself makes ten sessions,
-//! and one that does not renew fails until somebody restarts it.
+//! Each of the ten gets a 404. A client in which each caller renews for itself makes ten sessions, and a
+//! client that does not renew fails until it is restarted.
 
 use anyhow::Result;
 use futures_util::future::join_all;
@@ -28,7 +28,7 @@ pub(super) async fn play(tell: Tell) -> Result<Record> {
 pub(super) fn judge(record: &Record) -> ActVerdict {
     let mut judge = Judge::of(record);
     names().for_each(|name| judge.answered(&name));
-    // The first one made the session that was forgotten.
+    // The first handshake made the session that was forgotten.
     judge.handshakes(2);
     let renewals = number(record.handshakes.saturating_sub(1), "renewal");
     let answered = record.ends.iter().filter(|end| end.result.is_ok()).count();

@@ -1,7 +1,7 @@
-//! A balancer restarts: connections are reset, and for a while it answers 503 to whoever comes back,
-//! be it for the rest of an answer or for the standing stream.
+//! A balancer restarts: connections are reset, and for a while it answers 503 to every client that comes
+//! back, for the rest of an answer and for the standing stream.
 //!
-//! Neither says anything about the session, which some clients throw away over it.
+//! Neither says anything about the session, which some clients discard because of it.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub(super) async fn play(tell: Tell) -> Result<Record> {
     scene.close(vec![deploy, after]).await
 }
 
-/// Returns what is notified once the call runs.
+/// Adds the rules of the fault. Returns what is notified once the call runs.
 fn break_what_is_reopened(scene: &Scene) -> Arc<Notify> {
     let (asked, started) = (Arc::new(OnceLock::new()), Arc::new(Notify::new()));
     let (question, running) = (asked.clone(), started.clone());
@@ -57,11 +57,11 @@ fn break_what_is_reopened(scene: &Scene) -> Arc<Notify> {
     started
 }
 
-/// Runs the tool, and is cut off before it answers.
+/// Runs the tool, and drops the connection before the answer.
 async fn run(ask: Ask, diary: Diary, asked: Arc<OnceLock<Value>>, started: Arc<Notify>) {
     ask.run();
     diary.server("run `deploy`, send an event id");
-    // It is set once: the rule is used once.
+    // The rule is used once, so the cell is empty.
     let _ = asked.set(ask.id());
     let mut sse = ask.sse().await;
     sse.prime("e1").await;

@@ -1,7 +1,7 @@
 //! The server dies in the middle of a call, and is back 2 s later without its memory.
 //!
-//! The call that it ran may or may not have taken effect, which nobody can know from here: it is
-//! not sent again, and says so. Calls that were made meanwhile have not been sent, and wait.
+//! The client cannot know whether the interrupted call took effect: it does not send it again, and says so.
+//! Calls that were made meanwhile were not sent, and wait.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(super) async fn play(tell: Tell) -> Result<Record> {
     scene.close(ends).await
 }
 
-/// Kills the server once it runs the call, and lets others call while it is down.
+/// Kills the server once it runs the call, and makes other calls while it is down.
 async fn restart(scene: &Scene, started: &Notify) -> Result<Vec<CallEnd>> {
     started.notified().await;
     sleep(Duration::from_millis(300)).await;
@@ -68,7 +68,7 @@ pub(super) fn judge(record: &Record) -> ActVerdict {
         judge.answered(name);
         judge.within(name, OUTAGE + Duration::from_secs(10));
     }
-    // Before the restart, and after it.
+    // One handshake before the restart, and one after it.
     judge.handshakes(2);
     judge.verdict(format!(
         "waiting calls {}; cut call {}, ran {}",

@@ -48,5 +48,5 @@ fn names() -> impl Iterator<Item = String> {
 }
 
 const CALLS: usize = 10;
-/// A call that comes before the last stream was read to its end may open a second one.
+/// The most connections. A call that comes before the last stream was read to its end may open a second one.
 const MOST: usize = 2;

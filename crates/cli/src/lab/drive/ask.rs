@@ -1,4 +1,4 @@
-//! One call or request, from what the script says to how it ended, in words.
+//! One call or request: from the step of the script to its outcome in words.
 
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ pub(super) struct ToolCall {
 }
 
 impl ToolCall {
-    /// The same call as one of several at once.
+    /// Returns this call as one of several at once.
     pub(super) fn numbered(&self, number: usize) -> Self {
         let mut call = self.clone();
         call.args.insert("msg".to_owned(), format!("c{number}").into());
         call
     }
 
-    /// Makes the call with the client's own rules: nothing is said about whether it may be repeated.
+    /// Makes the call by the client's own rules: it sets nothing about whether the call may be repeated.
     pub(super) async fn make(self, client: &Client) -> Result<Outcome, String> {
         let mut call = client.call_tool(&self.tool, Value::Object(self.args));
         if let Some(deadline) = self.deadline {
@@ -32,7 +32,7 @@ impl ToolCall {
         }
         let result = match self.cancel_after {
             None => call.await,
-            // Letting go of the call is how a user of this client cancels it.
+            // Dropping the call is how a user of this client cancels it.
             Some(after) => timeout(after, call).await.map_err(|_| cancelled(&self.tool, after))?,
         };
         let result = result.map_err(|error| error.report())?;
@@ -55,7 +55,7 @@ pub(super) async fn request(
     whole(&call.await.map_err(|error| error.report())?)
 }
 
-/// Connects, and says what the server is.
+/// Connects, and returns what the server says of itself.
 pub(super) async fn connect(client: &Client) -> Result<Outcome, String> {
     whole(&client.connect().await.map_err(|error| error.report())?.result)
 }

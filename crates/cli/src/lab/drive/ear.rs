@@ -1,4 +1,4 @@
-//! What the server tells unasked, in the words of the adapter protocol.
+//! The notifications of the server, in the words of the adapter protocol.
 
 use std::pin::pin;
 
@@ -8,7 +8,7 @@ use ridethrough::model::Notification;
 use ridethrough::{Client, Json};
 use tokio::task::unconstrained;
 
-/// Listens to one client after the other and remembers what was told.
+/// Listens to one client after the other and keeps the notifications.
 #[derive(Default)]
 pub(super) struct Ear {
     notifications: Option<Notifications>,
@@ -16,18 +16,18 @@ pub(super) struct Ear {
 }
 
 impl Ear {
-    /// Turns to this client. What the last one told stays heard.
+    /// Listens to this client from here on. Notifications of the last one are kept.
     pub(super) fn turn_to(&mut self, client: &Client) {
         self.hear_what_is_there();
         self.notifications = Some(client.notifications());
     }
 
-    /// Goes on listening while something is done: what nobody reads has a bounded box only.
+    /// Listens while `doing` runs: the client keeps a bounded number of notifications that are not read.
     pub(super) async fn during<T>(&mut self, doing: impl Future<Output = T>) -> T {
         let mut doing = pin!(doing);
         loop {
             tokio::select! {
-                // A server that never stops talking must not hold up the step.
+                // A server that never stops sending must not hold up the step.
                 biased;
                 done = &mut doing => return done,
                 Some(told) = next(&mut self.notifications) => self.heard.push(words(&told)),
@@ -35,14 +35,14 @@ impl Ear {
         }
     }
 
-    /// Everything that was told since the last time.
+    /// Returns everything that came since the last time.
     pub(super) fn take(&mut self) -> Vec<String> {
         self.hear_what_is_there();
         std::mem::take(&mut self.heard)
     }
 
     fn hear_what_is_there(&mut self) {
-        // Without tokio's budget, which makes a long line of notifications seem to end early.
+        // Without tokio's budget, which would make a long queue of notifications seem to end early.
         while let Some(Some(told)) = unconstrained(next(&mut self.notifications)).now_or_never() {
             self.heard.push(words(&told));
         }
@@ -53,7 +53,7 @@ async fn next(notifications: &mut Option<Notifications>) -> Option<Notification>
     notifications.as_mut()?.next().await
 }
 
-/// `message:<data>` for a log message, otherwise the method without `notifications/`.
+/// Returns `message:<data>` for a log message, otherwise the method without `notifications/`.
 fn words(told: &Notification) -> String {
     match told {
         Notification::ElicitationComplete { .. } => "elicitation/complete".to_owned(),
@@ -68,7 +68,7 @@ fn words(told: &Notification) -> String {
     }
 }
 
-/// A log message without a proper level is still one.
+/// Returns the words for a notification of another kind. A log message without a proper level is still one.
 fn other(method: &str, params: Option<&Json>) -> String {
     let name = method.strip_prefix("notifications/").unwrap_or(method);
     let data = params.and_then(|params| params.member("data"));

@@ -1,7 +1,7 @@
-//! Plays a script on a client of ours, step by step, and tells each step's line.
+//! Plays a script on a client of ours, step by step, and reports each step's line.
 //!
-//! Knows neither files nor stdout: where clients come from and where lines go is said by whoever
-//! plays. Every step has exactly one line, whatever becomes of it.
+//! It knows neither files nor stdout: its caller provides the clients and takes the lines. Every step has
+//! exactly one line, whatever becomes of it.
 
 use std::io;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use tokio::time::{Instant, sleep};
 use super::ask::{self, ToolCall};
 use super::ear::Ear;
 
-/// Plays the steps in order. `begin` begins each client that the script asks for, with all settings
-/// but the token; `login` is how one of them logs in. `tell` is given each line as soon as its step has
-/// ended. Only `tell` can fail.
+/// Plays the steps in order. `begin` begins each client that the script asks for, with all settings but the
+/// token; `login` is how one of them logs in. `tell` is given each line as soon as its step has ended. Only
+/// `tell` can fail.
 ///
-/// What was not closed at the end is let go.
+/// Clients that were not closed by the script are dropped at the end.
 pub(crate) async fn play(
     begin: impl Fn() -> ClientBuilder,
     login: OAuth,
@@ -39,9 +39,9 @@ pub(crate) async fn play(
 
 struct DrivePlayer<Begin> {
     begin: Begin,
-    /// Its store outlives clients.
+    /// The login, whose store outlives clients.
     login: OAuth,
-    /// Stays when it could not connect: its next call tries again by itself.
+    /// The client. It stays when it could not connect: its next call tries again by itself.
     client: Option<Client>,
     ear: Ear,
 }
@@ -75,7 +75,7 @@ impl<Begin: Fn() -> ClientBuilder> DrivePlayer<Begin> {
     }
 
     async fn initialize(&mut self, bearer: Option<String>, within: Option<Duration>) -> StepEnd {
-        // The old client ends before the new one says its first word.
+        // The old client ends before the new one sends anything.
         self.client = None;
         let login = within.map(|within| self.login.clone().login_within(within));
         let client = match make((self.begin)(), bearer, login) {
@@ -109,7 +109,7 @@ impl<Begin: Fn() -> ClientBuilder> DrivePlayer<Begin> {
     }
 }
 
-/// How a step ended. Several calls at once have both: their ends, and an error if one failed.
+/// The outcome of a step. Several calls at once have both: their outcomes, and an error if one failed.
 struct StepEnd {
     result: Option<Answer>,
     error: Option<String>,
@@ -138,7 +138,7 @@ impl From<Result<Outcome, String>> for StepEnd {
     }
 }
 
-/// A client with this token or this login, if there is one.
+/// Makes a client with this token or this login, if there is one.
 fn make(
     builder: ClientBuilder,
     bearer: Option<String>,
@@ -161,7 +161,7 @@ fn make(
     builder.build().map_err(|error| format!("no client was made: {error}"))
 }
 
-/// How one of several calls ended, and after how long.
+/// Returns the outcome of one of several calls, and how long it took.
 async fn timed(call: impl Future<Output = Result<Outcome, String>>) -> Done<Outcome> {
     let began = Instant::now();
     let (result, error) = match call.await {
@@ -175,7 +175,7 @@ fn millis_since(began: Instant) -> f64 {
     began.elapsed().as_secs_f64() * 1e3
 }
 
-/// A time of a script. One that is no time lasts for ever; whoever reads scripts refuses it.
+/// Returns a time of a script. A number that is not a time lasts for ever; the reader of scripts refuses it.
 fn secs(given: f64) -> Duration {
     Duration::try_from_secs_f64(given).unwrap_or(Duration::MAX)
 }

@@ -1,5 +1,5 @@
-//! Reads a script, whole and before anything is sent: a run that ends in the middle because of a
-//! misspelt word would look like a client's fault.
+//! Reads a script, whole and before anything is sent: a run that ends in the middle because of a misspelt
+//! word would look like the client's fault.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn parse(text: &str) -> Result<Vec<Step>, String> {
 }
 
 fn step_of(step: Value) -> Result<Step, String> {
-    // What serde says of a value that has another form quotes it, and this one may be a secret.
+    // serde's message about a value of another form quotes the value, and this one may be a secret.
     let bearer = &step["bearer"];
     if !bearer.is_string() && !bearer.is_null() {
         return Err("`bearer` must be a string".to_owned());

@@ -1,5 +1,5 @@
-//! Scripts over pipes to a server of the lab, under paused time: what each line says, and what the
-//! server saw of it.
+//! Plays scripts over pipes against a server of the lab, in paused time: checks what each line says, and what
+//! the server saw.
 
 use std::io;
 

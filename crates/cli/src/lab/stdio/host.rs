@@ -1,5 +1,5 @@
-//! A host that speaks raw lines: it recovers from nothing, so that whatever recovery is seen was the
-//! work of the server it speaks to.
+//! A host that speaks raw lines. It recovers from nothing, so that every recovery that is seen is the
+//! server's own.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,12 +13,12 @@ pub(crate) struct Pipes {
     pub(crate) writer: Box<dyn AsyncWrite + Send + Unpin>,
 }
 
-/// One conversation.
+/// One conversation with a server.
 pub(super) struct StdioHost {
     lines: Lines<BufReader<Box<dyn AsyncRead + Send + Unpin>>>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     asked: u64,
-    /// Answers that nobody has taken yet.
+    /// Answers that were not taken yet.
     answers: BTreeMap<u64, Value>,
     heard: Vec<String>,
 }
@@ -42,17 +42,17 @@ impl StdioHost {
         self.say(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await
     }
 
-    /// The answer to this request, if it is there.
+    /// Returns the answer to this request, if it has come.
     pub(super) fn take(&mut self, id: u64) -> Option<Value> {
         self.answers.remove(&id)
     }
 
-    /// What was told since the last time, in the words of the adapter protocol.
+    /// Returns what the server told since the last time, in the words of the adapter protocol.
     pub(super) fn heard(&mut self) -> Vec<String> {
         std::mem::take(&mut self.heard)
     }
 
-    /// Takes in one line. Nothing is lost if the future is dropped while it waits for one.
+    /// Reads one line. Nothing is lost if the future is dropped while it waits.
     pub(super) async fn listen(&mut self) -> io::Result<()> {
         let line = self.lines.next_line().await?;
         let line = line.ok_or_else(|| io::Error::other("the server closed its stdout"))?;
@@ -96,7 +96,7 @@ impl StdioHost {
     }
 }
 
-/// `message:<data>` for a log message, otherwise the method without `notifications/`.
+/// Returns `message:<data>` for a log message, otherwise the method without `notifications/`.
 fn words(method: &str, params: &Value) -> String {
     let name = method.strip_prefix("notifications/").unwrap_or(method);
     match (name, &params["data"]) {

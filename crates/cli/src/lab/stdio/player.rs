@@ -1,4 +1,4 @@
-//! Plays a script on a server that speaks lines, step by step, and tells each step's line.
+//! Plays a script on a server that speaks lines, step by step, and reports each step's line.
 //!
 //! Every step has exactly one line, whatever becomes of it.
 
@@ -35,7 +35,7 @@ pub(crate) async fn play(
 struct StdioPlayer<Begin> {
     begin: Begin,
     host: Option<StdioHost>,
-    /// What hosts that have left heard.
+    /// The notifications that earlier hosts received.
     heard: Vec<String>,
 }
 
@@ -126,7 +126,7 @@ impl Limits {
     }
 }
 
-/// How each of these requests ends, in their order.
+/// Returns the outcome of each of these requests, in their order.
 async fn ends(
     host: &mut StdioHost,
     asked: &[u64],
@@ -172,7 +172,8 @@ fn ended(answer: &Value, began: Instant, read: fn(&Value) -> Outcome) -> Done<Ou
     }
 }
 
-/// What a user of a host learns from an error: its code, its words, and what its data says of the run.
+/// Returns what a user of a host learns from an error: its code, its message, and what its data says about
+/// whether the call ran.
 fn told(error: &Value) -> String {
     let words = error["message"].as_str().unwrap_or_default();
     let told = format!("error {}: {words}", error["code"]);
@@ -233,10 +234,10 @@ fn not_connected() -> io::Error {
     io::Error::other("not connected: no `initialize` before this step started a server")
 }
 
-/// A time of a script. One that is no time lasts for ever; whoever reads scripts refuses it.
+/// Returns a time of a script. A number that is not a time lasts for ever; the reader of scripts refuses it.
 fn secs(given: f64) -> Duration {
     Duration::try_from_secs_f64(given).unwrap_or(LONGEST)
 }
 
-/// A host without a limit of its own still ends some day.
+/// The longest wait of a host without a limit of its own.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);

@@ -1,5 +1,5 @@
-//! The bridge in every scenario, with a host that recovers from nothing: what our client rides through,
-//! a host behind the bridge rides through, too.
+//! The bridge in every scenario, with a host that recovers from nothing: a host behind the bridge rides
+//! through the faults that our client rides through.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ async fn the_bridge_has_the_verdicts_of_the_client_in_it() {
     assert!(missed.is_empty(), "{missed}");
 }
 
-/// These are about a deadline that a caller sets; a host has no word for one, so the bridge cannot know it.
+/// Scenarios about a deadline that a caller sets. A host cannot send one, so the bridge cannot know it.
 const DEADLINES: [&str; 1] = ["F8"];
 
 async fn put_through(scenario: &Scenario) -> Score {
@@ -70,7 +70,7 @@ impl<C: Contestant> Contestant for Bridged<C> {
     }
 }
 
-/// A bridge to the servers of a scenario, over pipes.
+/// Returns a bridge to the servers of a scenario, over pipes.
 fn bridge(stage: &Arc<Stage>, token: Option<String>) -> Pipes {
     let mut client = client_on(stage);
     if let Some(token) = token {

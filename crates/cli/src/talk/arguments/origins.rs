@@ -1,19 +1,19 @@
-//! Which word each argument comes from, so that an error can repeat what was typed.
+//! The word that each argument comes from, so that an error can repeat what was typed.
 
 use ridethrough::Json;
 use serde_json::Value;
 
-/// Where arguments come from.
+/// The words that arguments come from.
 #[derive(Default)]
 pub(in crate::talk) struct Origins {
-    /// Where the value of a word stands, as a JSON pointer, and the word.
+    /// The place of a word's value, as a JSON pointer, and the word.
     words: Vec<(String, String)>,
     /// The arguments, if they were typed as one object.
     whole: Option<Value>,
 }
 
 impl Origins {
-    /// Of arguments that were typed as one object.
+    /// Returns the origins of arguments that were typed as one object.
     pub(super) fn whole(json: &Json) -> Self {
         Self { words: Vec::new(), whole: json.read() }
     }
@@ -27,7 +27,7 @@ impl Origins {
         self.whole.is_none()
     }
 
-    /// What was typed for the value at this place.
+    /// Returns what was typed for the value at this place.
     pub(in crate::talk) fn typed(&self, pointer: &str) -> Option<String> {
         let is_in = |at: &str| {
             pointer.strip_prefix(at).is_some_and(|it| it.is_empty() || it.starts_with('/'))
@@ -39,7 +39,7 @@ impl Origins {
     }
 }
 
-/// As much of what was typed as an error repeats.
+/// Returns the beginning of what was typed, as an error repeats it.
 pub(super) fn shown(typed: &str) -> String {
     match typed.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}...", &typed[..end]),

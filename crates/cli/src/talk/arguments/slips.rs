@@ -1,10 +1,11 @@
-//! Words that are nearly arguments, with the spelling that works: what other programs, and shells, make of them.
+//! Words that are nearly arguments, with the spelling that works: they are common in other programs, or made
+//! by shells.
 
 use super::is_unnamed;
 use super::origins::shown;
 use crate::next_step::quoted;
 
-/// How the first word that is nearly an argument is typed.
+/// Returns how to type the first word that is nearly an argument.
 pub(super) fn spelling(words: &[String]) -> Option<String> {
     (0..words.len()).find_map(|place| at(words, place))
 }
@@ -32,7 +33,7 @@ fn at(words: &[String], place: usize) -> Option<String> {
             .then(|| format!("between name and value stands `=`: `{}`", typed(name, value)));
     }
     let (name, value) = before?.split_once('=').filter(|(name, _)| is_name(name))?;
-    // A number is whole: what follows is another argument.
+    // A number is complete: the next word is another argument.
     if value.parse::<f64>().is_ok() {
         return None;
     }
@@ -45,7 +46,7 @@ fn typed(name: &str, value: &str) -> String {
     shown(&format!("{name}={}", quoted(value)))
 }
 
-/// Whether tools have arguments of such names.
+/// Whether arguments of tools have such names.
 fn is_name(word: &str) -> bool {
     let is_part = |it: char| it.is_ascii_alphanumeric() || "_-.".contains(it);
     word.starts_with(|it: char| it.is_ascii_alphabetic()) && word.chars().all(is_part)
@@ -55,7 +56,7 @@ fn is_name(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Their names were guessed: `message = hi` brought `msg=message other=hi`.
+    /// Before this was fixed, names were guessed: `message = hi` brought `msg=message other=hi`.
     #[test]
     fn words_that_are_nearly_arguments_get_the_spelling_that_works() {
         for (words, tip) in [

@@ -10,18 +10,18 @@ use super::origins::shown;
 /// One argument.
 #[derive(Clone, Debug)]
 pub(in crate::talk) struct TypedArgument {
-    /// As it was typed, as far as an error repeats it.
+    /// The word as it was typed, as far as an error repeats it.
     pub(super) shown: String,
     pub(super) key: String,
     pub(super) given: Given,
 }
 
-/// What stands behind the key.
+/// The value behind the key.
 #[derive(Clone, Debug)]
 pub(super) enum Given {
-    /// Is what it is.
+    /// JSON, which has its own type.
     Json(Json),
-    /// Has the type that the schema gives it.
+    /// Text, which gets its type from the schema.
     Text(String),
 }
 
@@ -62,8 +62,8 @@ impl TypedArgument {
         Ok(Self { shown, key: key.to_owned(), given })
     }
 
-    /// The place that the key names: `a.b` is inside of `a`, unless there is an argument of that name;
-    /// `a\.b` is a name with a point in it.
+    /// Returns the place that the key names: `a.b` is inside of `a`, unless there is an argument of that
+    /// name; `a\.b` is a name with a point in it.
     pub(super) fn path(&self, is_name: bool) -> Vec<String> {
         if is_name || !self.key.contains('.') {
             return vec![self.key.clone()];
@@ -89,7 +89,7 @@ fn last(steps: &mut [String]) -> &mut String {
     steps.last_mut().expect("there is one from the beginning")
 }
 
-/// The text in a file; `-` is stdin.
+/// Returns the text of a file; `-` is stdin.
 fn file(name: &str) -> Result<String, String> {
     if name == "-" {
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Answers that were given before anybody asked: `--answer key=value`.
+//! Answers that were given before any question: `--answer key=value`.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use super::super::arguments::{self, Typed};
 use super::super::schema::SchemaDocument;
 use crate::misuse::Misuse;
 
-/// What was answered, and which of it was asked for.
+/// The answers, and which of them were asked for.
 pub(super) struct Answers {
     typed: Typed,
     used: Mutex<BTreeSet<String>>,
@@ -25,24 +25,24 @@ impl Answers {
         Ok(Some(Self { typed, used: Mutex::default() }))
     }
 
-    /// All answers, with the types that the schema of a form gives them.
+    /// Returns all answers, with the types that the schema of a form gives them.
     pub(super) fn by(&self, schema: &Json) -> Result<Vec<(String, Json)>, String> {
         let built = self.typed.clone().by(SchemaDocument::new(schema).schema());
         built.map(|(json, _)| json.members()).map_err(|faults| faults.join("; "))
     }
 
-    /// Whether they agree to a form of which they fill in nothing: `--answer '{}'`.
+    /// Whether the answers agree to a form of which they fill in nothing: `--answer '{}'`.
     pub(super) const fn agree_to_anything(&self) -> bool {
         matches!(self.typed, Typed::Object(_))
     }
 
-    /// A form with this schema asks for some of them, whether they fit or not.
+    /// Notes that a form with this schema asks for some of the answers, whether they fit or not.
     pub(super) fn note(&self, schema: &Json) {
         let fields = schema.member("properties").map(|it| it.members()).unwrap_or_default();
         self.used().extend(fields.into_iter().map(|(name, _)| name));
     }
 
-    /// The names that no form asked for.
+    /// Returns the names that no form asked for.
     pub(super) fn unused(&self) -> Vec<String> {
         let names = self.by(&Json::empty_object()).unwrap_or_default();
         let used = self.used();
@@ -50,7 +50,7 @@ impl Answers {
     }
 
     fn used(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
-        // Names are only ever added.
+        // Names are only ever added, so a poisoned lock holds a whole set.
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

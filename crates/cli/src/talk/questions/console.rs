@@ -3,7 +3,7 @@
 //! ```text
 //!   closed ──open──▶ open ──ask──▶ a line, the end of input, or Ctrl-C
 //! ```
-//! What was typed before a question was shown is thrown away: it cannot be meant as its answer.
+//! What was typed before a question was shown is discarded: it cannot be meant as its answer.
 
 use std::io;
 use std::sync::mpsc as blocking;
@@ -22,16 +22,16 @@ pub(super) struct Console {
     stop: Mutex<CtrlC>,
 }
 
-/// What Ctrl-C does.
+/// The handling of Ctrl-C.
 #[derive(Default)]
 struct CtrlC {
-    /// Where the question hears of it that is open.
+    /// Tells the open question of a Ctrl-C.
     open: Option<oneshot::Sender<()>>,
-    /// Whether it has closed one already: from then on it ends the command.
+    /// Whether Ctrl-C has closed a question already: from then on it ends the command.
     is_used: bool,
 }
 
-/// A question that is being asked. No other is while it is there.
+/// A question that is being asked. No other is asked while it exists.
 pub(super) struct Dialogue<'a> {
     console: &'a Console,
     lines: MutexGuard<'a, Lines>,
@@ -39,13 +39,13 @@ pub(super) struct Dialogue<'a> {
     is_over: bool,
 }
 
-/// What a person did when they were asked.
+/// A person's reaction to a question.
 #[derive(Debug)]
 pub(super) enum PersonAnswer {
-    /// They ended their input.
+    /// The end of input.
     End,
     Line(String),
-    /// They pressed Ctrl-C.
+    /// Ctrl-C.
     Stop,
 }
 
@@ -54,7 +54,7 @@ impl Console {
         Self { terminal, lines: tokio::sync::Mutex::default(), stop: Mutex::default() }
     }
 
-    /// Begins a question, once no other is asked.
+    /// Begins a question, once no other is being asked.
     pub(super) async fn open(&self) -> Dialogue<'_> {
         let mut lines = self.lines.lock().await;
         lines.forget();
@@ -63,7 +63,7 @@ impl Console {
         Dialogue { console: self, lines, stopped, is_over: false }
     }
 
-    /// Ctrl-C was pressed. Returns whether it closes the question that is open, which it does once.
+    /// Handles Ctrl-C. Returns whether it closes the open question, which it does once.
     pub(super) fn stop_question(&self) -> bool {
         let mut stop = self.stop();
         let open = stop.open.take().filter(|_| !stop.is_used);
@@ -73,7 +73,7 @@ impl Console {
     }
 
     fn stop(&self) -> std::sync::MutexGuard<'_, CtrlC> {
-        // It is never half changed.
+        // Each change is one assignment, so a poisoned lock holds a whole value.
         self.stop.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,13 +90,13 @@ impl Dialogue<'_> {
         };
         match heard {
             PersonAnswer::Line(_) => terminal.answered(),
-            // The cursor stands behind the prompt.
+            // The cursor is behind the prompt.
             PersonAnswer::End | PersonAnswer::Stop => terminal.clear(),
         }
         heard
     }
 
-    /// Ends it with a word on what came of it.
+    /// Ends the question with a word on its outcome.
     pub(super) fn close(mut self, outcome: &str) {
         self.console.terminal.say(outcome);
         self.is_over = true;
@@ -113,7 +113,7 @@ impl Drop for Dialogue<'_> {
     }
 }
 
-/// Lines from stdin, read by a thread that ends with the process. Only what was asked for is read.
+/// Lines from stdin, read by a thread that ends with the process. Only lines that were asked for are read.
 #[derive(Default)]
 struct Lines {
     reader: Option<ConsoleReader>,
@@ -127,7 +127,7 @@ struct ConsoleReader {
 }
 
 impl Lines {
-    /// The next line; `None` at the end of input.
+    /// Returns the next line; `None` at the end of input.
     async fn next(&mut self) -> Option<String> {
         let reader = self.reader.get_or_insert_with(ConsoleReader::start);
         if !self.is_waited_for {
@@ -139,7 +139,7 @@ impl Lines {
         line.flatten()
     }
 
-    /// Throws away what was typed so far.
+    /// Discards what was typed so far.
     fn forget(&mut self) {
         platform::discard_typed();
         let Some(reader) = &mut self.reader else { return };
@@ -156,7 +156,7 @@ impl ConsoleReader {
         let reading = move || {
             for () in wishes {
                 let mut line = String::new();
-                // What cannot be read is as good as the end.
+                // An error counts as the end of input.
                 let is_line = io::stdin().read_line(&mut line).is_ok_and(|read| read > 0);
                 let line = is_line.then(|| line.trim_end_matches(['\n', '\r']).to_owned());
                 if lines.send(line).is_err() {
@@ -164,7 +164,8 @@ impl ConsoleReader {
                 }
             }
         };
-        // Without a thread the other ends of both channels are gone, and every question is at its end.
+        // Without a thread the other ends of both channels are gone, and every question sees the end of
+        // input.
         let _ = thread::Builder::new().name("lines".to_owned()).spawn(reading);
         Self { wanted, read }
     }

@@ -1,4 +1,4 @@
-//! One field of a form: what is asked, what a typed line means there, and why it does not fit.
+//! One field of a form: its prompt, the meaning of a typed line, and why a line does not fit.
 
 use ridethrough::Json;
 
@@ -17,7 +17,7 @@ pub(super) struct Field {
     fits: String,
     kind: FieldKind,
     is_required: bool,
-    /// What an empty line means, unless that is nothing.
+    /// The value of an empty line, if there is one.
     default: Option<Json>,
     /// The schema of an object with this field alone.
     schema: Json,
@@ -27,12 +27,12 @@ enum FieldKind {
     Boolean,
     Many(Choices),
     One(Choices),
-    /// Typed as an argument of a tool would be.
+    /// Typed like an argument of a tool.
     Text,
 }
 
 impl Field {
-    /// The field of this name, in the schema of its form.
+    /// Returns the field of this name, in the schema of its form.
     pub(super) fn new(name: &str, property: Schema<'_>, form: &Json) -> Self {
         let is_listed = |names: Vec<String>| names.iter().any(|it| it == name);
         let raw = form.member("properties").and_then(|it| it.member(name));
@@ -49,12 +49,12 @@ impl Field {
         }
     }
 
-    /// What an empty line means: what was given before, or else the default.
+    /// Returns the value of an empty line: the one that was given before, or else the default.
     fn proposed<'a>(&'a self, given: Option<&'a Json>) -> Option<&'a Json> {
         given.or(self.default.as_ref())
     }
 
-    /// What to print before a line is read; the last line of it is the prompt itself.
+    /// Returns the text before a line is read; its last line is the prompt.
     pub(super) fn question(&self, place: &str, given: Option<&Json>) -> String {
         let title = self.title.as_ref().map(|it| safe::line(it));
         let title = title.unwrap_or_else(|| safe::line(&self.name));
@@ -80,7 +80,7 @@ impl Field {
         }
     }
 
-    /// A value as it could be typed here.
+    /// Returns a value as it could be typed here.
     pub(super) fn written(&self, value: &Json) -> String {
         match (&self.kind, value.as_str()) {
             (FieldKind::Boolean, "true") => "yes".to_owned(),
@@ -95,7 +95,7 @@ impl Field {
         }
     }
 
-    /// What a line means: a value, or nothing where nothing need be said. Else why it does not fit.
+    /// Returns the value of a line, or `None` where nothing is required; or why the line does not fit.
     pub(super) fn read(&self, line: &str, given: Option<&Json>) -> Result<Option<Json>, String> {
         let value = match (line.trim().is_empty(), self.proposed(given)) {
             (false, _) => self.value(line)?,
@@ -116,14 +116,14 @@ impl Field {
             FieldKind::One(choices) => choices.pick(line),
             FieldKind::Text => {
                 let document = SchemaDocument::new(&self.schema);
-                // The one way to say that a text is empty: an empty line says nothing.
+                // The only way to type an empty text: an empty line means no value.
                 let line = if line.trim() == "\"\"" { "" } else { line };
                 Ok(arguments::value_of(line, document.schema().property(&self.name)))
             }
         }
     }
 
-    /// Holds a value against the schema of the field.
+    /// Checks a value against the schema of the field.
     pub(super) fn check(&self, value: &Json) -> Result<(), String> {
         let given = Json::empty_object().with_members([(self.name.clone(), value.clone())]);
         let faults = schema::check(&self.schema, &given, &Origins::default()).faults;
@@ -139,7 +139,7 @@ impl Field {
         format!("`{}` is required{text}", safe::line(&self.name))
     }
 
-    /// Whether its name says that it asks for what no form may ask for.
+    /// Whether the name of the field shows that it asks for something that no form may ask for.
     pub(super) fn is_secret(&self) -> bool {
         let words = [Some(&self.name), self.title.as_ref()];
         let words = words.into_iter().flatten().map(|it| it.to_lowercase());
@@ -163,13 +163,13 @@ impl FieldKind {
     }
 }
 
-/// Several choices with commas between, or a list as JSON.
+/// Parses several choices with commas between, or a list as JSON.
 fn many(choices: &Choices, line: &str) -> Result<Json, String> {
     if line.trim_start().starts_with('[') {
         let list = Json::new(line.trim().to_owned()).ok().filter(|it| it.elements().is_some());
         return list.ok_or_else(|| "what begins with `[` must be a list as JSON".to_owned());
     }
-    // A choice may have a comma in it.
+    // A choice may contain a comma.
     if let Ok(one) = choices.pick(line) {
         return Ok(list([one]));
     }
@@ -188,8 +188,8 @@ fn list(elements: impl IntoIterator<Item = Json>) -> Json {
     Json::new(format!("[{}]", elements.join(","))).expect("a list of JSON is JSON")
 }
 
-/// The schema of an object that has this property and no other. Its description is left out: an error need
-/// not repeat what stands above the prompt.
+/// Returns the schema of an object that has this property and no other. Its description is left out: it is
+/// above the prompt, so an error need not repeat it.
 fn alone(name: &str, property: &Json, form: &Json) -> Json {
     let members = property.members().into_iter().filter(|(key, _)| key != "description");
     let property = if property.as_str().starts_with('{') {
@@ -203,7 +203,8 @@ fn alone(name: &str, property: &Json, form: &Json) -> Json {
     Json::empty_object().with_members(shared).with_members([("properties".to_owned(), properties)])
 }
 
-/// What properties of a form may refer to.
+/// The keys of a form to which properties may refer.
 const SHARED: [&str; 3] = ["$defs", "$schema", "definitions"];
-/// Servers must not ask for these in a form (2025-11-25, client/elicitation, security considerations).
+/// Words for secrets. Servers must not ask for these in a form (2025-11-25, client/elicitation, security
+/// considerations).
 const SECRETS: [&str; 6] = ["api key", "api_key", "apikey", "passw", "secret", "token"];

@@ -1,11 +1,11 @@
-//! A form as a conversation: a field after the other, then a last look at what is sent.
+//! A form as a conversation: one field after the other, then a review of what is sent.
 //!
 //! ```text
 //!   fields ──each line fits──▶ review ──yes──▶ accepted
 //!     ▲  └─a line does not fit─▶ asked again      ├─no──▶ declined
 //!     └──────────────────edit─────────────────────┘
 //! ```
-//! Nothing is read or written here: lines come in, words and the answer go out.
+//! Nothing is read or written here: lines come in, prompts and the answer go out.
 
 use ridethrough::Json;
 use ridethrough::model::FormRequest;
@@ -21,9 +21,9 @@ pub(super) struct Form {
     message: String,
     schema: Json,
     fields: Vec<Field>,
-    /// What was given for each field, as far as it was.
+    /// The value of each field, if one was given.
     given: Vec<Option<Json>>,
-    /// Which of them need not be asked for.
+    /// Which fields need not be asked for.
     is_known: Vec<bool>,
     step: FormStep,
 }
@@ -33,12 +33,12 @@ enum FormStep {
     Review,
 }
 
-/// What became of a line.
+/// The effect of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     /// The form is filled in with this.
     Accepted(Json),
-    /// It does not fit, for this reason; the same is asked again.
+    /// The line does not fit, for this reason; the question is asked again.
     Again(String),
     Declined,
     /// There is more to ask.
@@ -46,7 +46,7 @@ pub(super) enum Taken {
 }
 
 impl Form {
-    /// Reads a form; fails if it is none that a person could fill in.
+    /// Reads a form; fails if a person could not fill it in.
     pub(super) fn new(request: &FormRequest) -> Result<Self, String> {
         let schema = request.requested_schema.clone();
         let document = SchemaDocument::new(&schema);
@@ -66,7 +66,7 @@ impl Form {
         Ok(Self { message: request.message.clone(), schema, fields, given, is_known, step })
     }
 
-    /// Fills in what is known already; it is not asked for. Returns the names that the form has.
+    /// Fills in known values, which are not asked for. Returns the names that the form has.
     pub(super) fn know(&mut self, members: Vec<(String, Json)>) -> Result<Vec<String>, String> {
         let mut names = Vec::new();
         for (name, value) in members {
@@ -79,7 +79,7 @@ impl Form {
         Ok(names)
     }
 
-    /// What is sent if nobody is asked: what is known, and defaults for the rest.
+    /// Returns what is sent if no person is asked: known values, and defaults for the rest.
     pub(super) fn unasked(mut self) -> Result<Json, String> {
         for (place, field) in self.fields.iter().enumerate() {
             if !self.is_known[place] {
@@ -89,7 +89,7 @@ impl Form {
         self.whole()
     }
 
-    /// Whether everything that it asks for is known.
+    /// Whether everything that the form asks for is known.
     pub(super) fn is_known(&self) -> bool {
         !self.fields.is_empty() && self.is_known.iter().all(|it| *it)
     }
@@ -98,7 +98,7 @@ impl Form {
         self.fields.iter().map(|it| safe::line(&it.name)).collect()
     }
 
-    /// What stands above the fields.
+    /// Returns the text above the fields.
     pub(super) fn head(&self, server: &str) -> String {
         let mut head = format!("\n{server} asks:\n{}", quoted(&self.message));
         let secret = self.fields.iter().find(|it| it.is_secret());
@@ -118,7 +118,7 @@ impl Form {
         head + "Ctrl-C declines, Ctrl-D cancels.\n"
     }
 
-    /// What to print before the next line is read; the last line of it is the prompt itself.
+    /// Returns the text before the next line is read; its last line is the prompt.
     pub(super) fn question(&self) -> String {
         match self.step {
             FormStep::Field(place) => {
@@ -153,7 +153,7 @@ impl Form {
         }
     }
 
-    /// The next field that is to be asked for.
+    /// Returns the next field to ask for.
     fn following(&self, from: usize) -> FormStep {
         let place = (from..self.fields.len()).find(|place| !self.is_known[*place]);
         place.map_or(FormStep::Review, FormStep::Field)
@@ -177,7 +177,7 @@ impl Form {
         match yes_or_no(typed) {
             Some(false) => Taken::Declined,
             Some(true) => self.accepted(),
-            // What has no fields has nothing else that a person could have meant to agree to.
+            // An empty line agrees to values that a person has seen. A form without fields has none.
             None if is_empty && !self.fields.is_empty() => self.accepted(),
             None if ["e", "edit"].contains(&typed.trim()) && !self.fields.is_empty() => {
                 self.is_known.fill(false);
@@ -193,7 +193,7 @@ impl Form {
         self.whole().map_or_else(Taken::Again, Taken::Accepted)
     }
 
-    /// What was given, if it fits the schema of the form.
+    /// Returns the values, if they fit the schema of the form.
     fn whole(&self) -> Result<Json, String> {
         let given = self.fields.iter().zip(&self.given);
         let given = given.filter_map(|(field, it)| Some((field.name.clone(), it.clone()?)));
@@ -212,7 +212,7 @@ fn line(field: &Field, given: Option<&Json>) -> String {
     format!("  {}: {}\n", safe::line(&field.name), given.as_deref().unwrap_or("(nothing)"))
 }
 
-/// No person fills in more.
+/// The most fields: more than a person fills in.
 const MOST_FIELDS: usize = 100;
 
 #[cfg(test)]

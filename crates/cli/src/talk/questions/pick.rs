@@ -10,13 +10,13 @@ use super::super::schema::AllowedValue;
 pub(super) struct Choices(pub(super) Vec<AllowedValue>);
 
 impl Choices {
-    /// The value that a text names: a value itself first, then a title, then a number of the list.
+    /// Returns the value that a text names: a value itself first, then a title, then a number of the list.
     pub(super) fn pick(&self, text: &str) -> Result<Json, String> {
         let text = text.trim();
         let number = text.parse::<usize>().ok().filter(|_| self.is_numbered());
         let by_number = || self.0.get(number?.checked_sub(1)?);
         let found = self.named(|name| name == text).or_else(by_number).or_else(|| {
-            // Of two that differ in case only, neither is meant.
+            // If two names differ in case only, the text means neither.
             let is_it = |name: &str| name.to_lowercase() == text.to_lowercase();
             self.named(is_it)
                 .filter(|_| self.0.iter().filter(|it| has_name(it, is_it)).count() == 1)
@@ -36,7 +36,7 @@ impl Choices {
         !self.0.iter().any(|it| has_name(it, is_number))
     }
 
-    /// The list, a choice on each line.
+    /// Returns the list, a choice on each line.
     pub(super) fn listed(&self) -> String {
         let values: Vec<_> = self.0.iter().map(|it| safe::line(&shown(&it.value))).collect();
         let width = values.iter().map(|it| it.chars().count()).max().unwrap_or_default().min(WIDE);
@@ -60,11 +60,11 @@ fn has_name(choice: &AllowedValue, is_it: impl Fn(&str) -> bool) -> bool {
     is_it(&shown(&choice.value)) || choice.title.as_deref().is_some_and(is_it)
 }
 
-/// A value as a person writes it: text without its quotes.
+/// Returns a value as a person writes it: text without its quotes.
 pub(super) fn shown(value: &Json) -> String {
     value.string().map_or_else(|| value.as_str().to_owned(), |text| text.into_owned())
 }
 
 const MOST_SHOWN: usize = 100;
-/// Longer values push their titles aside.
+/// The widest value for which titles are aligned.
 const WIDE: usize = 30;

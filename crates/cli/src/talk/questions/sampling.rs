@@ -1,7 +1,7 @@
-//! A program of the user's that is the model: `--sampling-command`.
+//! A program of the user that acts as the model: `--sampling-command`.
 //!
-//! It gets the server's request as JSON on stdin, and prints the answer: a result as JSON, or plain text.
-//! It is started for each request, and ended when nobody waits for its answer any more.
+//! It gets the server's request as JSON on stdin, and prints the answer: a result as JSON, or plain text. It
+//! is started for each request, and killed when its answer is not needed any more.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Model {
         Ok(Self { program: words.next().unwrap_or_default(), args: words.collect() })
     }
 
-    /// Lets the program answer. What goes wrong is told, and is an error to the server.
+    /// Lets the program answer. A failure is shown to the person, and is an error to the server.
     pub(super) async fn answer(
         &self,
         params: Option<Json>,
@@ -61,7 +61,7 @@ impl Model {
                 "warning: the sampling command {}; the server was told",
                 safe::line(&why)
             ));
-            // What it said is the user's own, and none of the server's business.
+            // The program's message is the user's own, and is not sent to the server.
             Refusal::with_code(-32603, "the model of this client failed")
         })
     }
@@ -71,7 +71,7 @@ impl Model {
         let mut stdin = child.stdin.take().expect("it is piped");
         let request = params.as_bytes().clone();
         let writing = async move {
-            // A program that does not read the whole request may answer all the same.
+            // A program that does not read the whole request may still answer.
             let _ = stdin.write_all(&request).await;
             drop(stdin);
         };
@@ -90,7 +90,7 @@ impl Model {
         command.spawn().map_err(|error| format!("`{}` cannot be started: {error}", self.program))
     }
 
-    /// What was printed, as the result that the server gets.
+    /// Returns the printed text as the result for the server.
     fn result(&self, said: &[u8]) -> Result<Json, String> {
         let text = std::str::from_utf8(said).map_err(|_| "printed what is no text".to_owned())?;
         if text.trim().is_empty() {
@@ -108,7 +108,7 @@ impl Model {
         }
     }
 
-    /// A result with what the protocol wants of it and the program did not say.
+    /// Completes a result with members that the protocol requires and the program left out.
     fn completed(&self, result: &Json) -> Json {
         let model = self.program.rsplit(['/', '\\']).next().unwrap_or_default();
         let defaults = [
@@ -121,7 +121,7 @@ impl Model {
     }
 }
 
-/// Everything that is printed, as far as anybody would send it.
+/// Returns everything that is printed, up to the size of a message that can be sent.
 async fn all(stdout: impl AsyncRead + Unpin) -> Result<Vec<u8>, String> {
     let mut said = Vec::new();
     let mut stdout = stdout.take(LARGEST + 1);
@@ -133,16 +133,16 @@ async fn all(stdout: impl AsyncRead + Unpin) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Passes on what the program says to people.
+/// Shows the program's stderr to the person.
 async fn tell(stderr: impl AsyncRead + Unpin, terminal: &Terminal) {
     let mut lines = BufReader::new(stderr.take(LARGEST)).lines();
-    // What is no text is not told.
+    // Lines that are not UTF-8 end it.
     while let Ok(Some(line)) = lines.next_line().await {
         terminal.say(&safe::line(&line));
     }
 }
 
-/// As long as a person would wait for a model.
+/// How long the program may take: as long as a person would wait for a model.
 const TIME: Duration = Duration::from_secs(120);
 const LARGEST: u64 = 8 << 20;
 
@@ -161,7 +161,7 @@ mod tests {
         );
         let whole = r#"{"role":"assistant","content":{"type":"text","text":"4"},"model":"m","stopReason":"maxTokens"}"#;
         assert_eq!(result(&format!(" {whole}\n")), whole);
-        // A model that answers with JSON of its own has said a text.
+        // JSON of another form is a text.
         assert!(result(r#"{"answer":4}"#).contains(r#""text":"{\"answer\":4}""#));
     }
 

@@ -1,4 +1,4 @@
-//! Questions that nobody answers here: refused, and told with what would answer them.
+//! Questions that cannot be answered here: refused, and reported with what would answer them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::super::terminal::Terminal;
 use super::super::{aside, safe};
 use super::form::Form;
 
-/// Refuses what no handler answers, for as long as the client lives.
+/// Refuses the questions that no handler answers, for as long as the client lives.
 pub(in crate::talk) fn refuse_unanswered(client: &Client, terminal: Arc<Terminal>) -> AbortHandle {
     let mut inbox = client.inbox();
     let refusing = async move {
@@ -27,7 +27,7 @@ pub(in crate::talk) fn refuse_unanswered(client: &Client, terminal: Arc<Terminal
                 _ => continue,
             };
             let (words, answer) = refusal(&method, params).await;
-            // Whoever asks without end is not told of without end.
+            // A server that asks without end is not reported without end.
             if told < MOST_TOLD {
                 terminal.say(&words);
                 told += 1;
@@ -38,7 +38,7 @@ pub(in crate::talk) fn refuse_unanswered(client: &Client, terminal: Arc<Terminal
     tokio::spawn(refusing).abort_handle()
 }
 
-/// What a person is told of a question, and what the server gets.
+/// Returns the line for the person, and the answer to the server.
 async fn refusal(method: &str, params: Option<Json>) -> (String, Answer) {
     let not_found = || Answer::refusal(-32601, "Method not found");
     let shown = safe::line(method);
@@ -49,7 +49,7 @@ async fn refusal(method: &str, params: Option<Json>) -> (String, Answer) {
                 "warning: the server asked {asked}; it was declined: stdin and stderr are no terminal \
                  to ask on\n  hint: {hint}"
             );
-            // A no is understood by every server, also by one that should not have asked.
+            // Every server understands a declined form, even one that should not have asked.
             (words, Answer::Result(Json::new(DECLINED).expect("written as JSON here")))
         }
         super::SAMPLING => (
@@ -67,7 +67,7 @@ async fn refusal(method: &str, params: Option<Json>) -> (String, Answer) {
     }
 }
 
-/// What was asked of a person, and what would answer it.
+/// Returns what was asked of a person, and what would answer it.
 async fn elicitation(params: Json) -> (String, String) {
     let terminal = "run it on a terminal";
     let message = params.member("message").and_then(|it| it.read::<String>()).unwrap_or_default();
@@ -100,5 +100,5 @@ async fn elicitation(params: Json) -> (String, String) {
 const COMPLETE: &str = "notifications/elicitation/complete";
 const DECLINED: &str = r#"{"action":"decline"}"#;
 const MOST_TOLD: usize = 20;
-/// As much of a message as fits into a warning.
+/// The most characters of a message in a warning.
 const LONGEST: usize = 300;

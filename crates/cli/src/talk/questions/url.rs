@@ -1,6 +1,6 @@
-//! A web page that the server wants a person to visit: what to show before they agree.
+//! A web page that the server wants a person to visit: the text to show before they agree.
 //!
-//! Nothing here opens it or asks for it. The whole address is shown, its host apart, and what makes it
+//! Nothing here opens or requests the page. The whole address is shown, its host apart, and what makes it
 //! suspicious (2025-11-25, client/elicitation, safe URL handling).
 
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use ridethrough::model::UrlRequest;
 use super::super::safe;
 use super::quoted;
 
-/// What to print before a person is asked.
+/// Returns the text to print before a person is asked.
 pub(super) fn words(request: &UrlRequest, server: &str) -> String {
     let url = &request.url;
     let host = host(url).map_or_else(|| "none".to_owned(), |it| safe::line(&it));
@@ -24,16 +24,16 @@ pub(super) fn words(request: &UrlRequest, server: &str) -> String {
     )
 }
 
-/// The question behind it.
+/// The question behind the text.
 pub(super) const QUESTION: &str = "\ndid you open it, or will you? yes or no: ";
 
-/// What stands between the scheme and the path.
+/// Returns the part between the scheme and the path.
 fn authority(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     rest.split(['/', '?', '#', '\\']).next().filter(|it| !it.is_empty())
 }
 
-/// The host, with its port.
+/// Returns the host, with its port.
 fn host(url: &str) -> Option<String> {
     let authority = authority(url)?;
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);

@@ -1,7 +1,7 @@
-//! Whether arguments fit a schema, by a library that knows all of JSON Schema.
+//! Checks whether arguments fit a schema, by a library that knows all of JSON Schema.
 //!
 //! Nothing is fetched, whatever a schema refers to, and patterns are matched in a time that grows with the
-//! text alone. What cannot be checked is left to the server, which has the last word anyway.
+//! text alone. What cannot be checked is left to the server, which decides in any case.
 
 use jsonschema::{PatternOptions, Validator};
 use ridethrough::Json;
@@ -11,18 +11,19 @@ use super::plan::CheckedSchema;
 use super::{SchemaDocument, faults, unknown};
 use crate::talk::arguments::Origins;
 
-/// What was found out about arguments.
+/// The result of checking arguments.
 #[derive(Default)]
 pub(in crate::talk) struct ArgumentVerdict {
-    /// Everything that is wrong with them, each with its place.
+    /// Everything that is wrong, each with its place.
     pub(in crate::talk) faults: Vec<String>,
-    /// Names that are not known and nearly one that is: the schema allows them, and hardly anybody means them.
+    /// Unknown names that are similar to a known one: the schema allows them, and they are most often
+    /// misspelt.
     pub(in crate::talk) misspelt: Vec<String>,
-    /// What a person should know though they may be sent.
+    /// Warnings about arguments that may be sent nevertheless.
     pub(in crate::talk) warnings: Vec<String>,
 }
 
-/// Holds arguments against the schema of their tool.
+/// Checks arguments against the schema of their tool.
 pub(in crate::talk) fn check(
     schema: &Json,
     arguments: &Json,
@@ -43,7 +44,7 @@ pub(in crate::talk) fn check(
             ArgumentVerdict { faults, ..ArgumentVerdict::default() }
         }
     };
-    // Where nobody looked, nothing is known, and that says nothing about a name.
+    // A schema that was not looked at says nothing about names.
     if document.is_too_large() {
         return verdict;
     }
@@ -59,7 +60,7 @@ fn unchecked(why: &str) -> ArgumentVerdict {
     ArgumentVerdict { warnings: vec![why.to_owned()], ..ArgumentVerdict::default() }
 }
 
-/// Makes a schema ready. A pattern that the library cannot read is left out, and nothing else.
+/// Prepares a schema. Only patterns that the library cannot read are left out.
 fn validator(schema: &Json) -> Result<Validator, String> {
     let mut plan = CheckedSchema::new(schema)?;
     let patterns =

@@ -1,11 +1,11 @@
-//! Values to choose from, with the titles that a form shows for them.
+//! The values to choose from, with the titles that a form shows for them.
 
 use ridethrough::Json;
 
 use super::tree::Tree;
 use super::{LONGEST_TEXT, Schema, masked_and_cut};
 
-/// A value that may be chosen.
+/// An allowed value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::talk) struct AllowedValue {
     pub(in crate::talk) value: Json,
@@ -13,14 +13,14 @@ pub(in crate::talk) struct AllowedValue {
 }
 
 impl Schema<'_> {
-    /// A name for people.
+    /// Returns the title for people.
     pub(in crate::talk) fn title(self) -> Option<String> {
         let title = self.node.member("title").and_then(Tree::text)?;
         Some(masked_and_cut(title, LONGEST_TEXT))
     }
 
-    /// The only values that fit, if the schema names them: by `enum`, with the titles of `enumNames`, or by
-    /// alternatives that are a `const` each.
+    /// Returns the only values that fit, if the schema names them: by `enum`, with the titles of `enumNames`,
+    /// or by alternatives that are a `const` each.
     pub(in crate::talk) fn choices(self) -> Option<Vec<AllowedValue>> {
         let listed = self.node.member("enum").map(|values| self.listed(values.elements()));
         let titled = || {
@@ -47,5 +47,5 @@ fn choice(value: &Tree, title: Option<&str>) -> Option<AllowedValue> {
     Some(AllowedValue { value, title: title.map(|it| masked_and_cut(it, LONGEST_TEXT)) })
 }
 
-/// Nobody chooses from more by hand; what is beyond them is refused by the check of the whole.
+/// The most choices that are offered; the check of the whole form refuses values beyond them.
 const MOST: usize = 500;

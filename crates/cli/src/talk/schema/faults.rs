@@ -1,4 +1,4 @@
-//! What is wrong with arguments, in words of ours: the place, what fits there, and what was typed.
+//! The faults of arguments, in our own words: the place, what fits there, and what was typed.
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
@@ -8,7 +8,7 @@ use super::{Schema, SchemaDocument, unknown};
 use crate::secrets;
 use crate::talk::arguments::Origins;
 
-/// Puts what the library finds into words.
+/// Turns the library's errors into words.
 pub(super) struct FaultWords<'a> {
     document: &'a SchemaDocument,
     value: &'a Value,
@@ -24,7 +24,7 @@ impl<'a> FaultWords<'a> {
         Self { document, value, origins }
     }
 
-    /// Everything that is wrong, each thing once; of very much, the beginning.
+    /// Returns every fault once; of very many, the first ones.
     pub(super) fn tell<'e>(
         &self,
         errors: impl Iterator<Item = ValidationError<'e>>,
@@ -45,7 +45,7 @@ impl<'a> FaultWords<'a> {
     fn one(&self, error: &ValidationError<'_>, depth: usize) -> Vec<String> {
         let pointer = error.instance_path().as_str();
         let place = place(pointer, self.value);
-        // Without the keyword at its end.
+        // The path without the keyword at its end.
         let schema_path = error.schema_path().as_str();
         let schema =
             schema_path.rsplit_once('/').and_then(|(parent, _)| self.document.part(parent));
@@ -74,8 +74,8 @@ impl<'a> FaultWords<'a> {
         }
     }
 
-    /// None of several forms fits. What is wrong inside is told for those that were meant: the others are
-    /// of another type, or have another word in the place that tells them apart.
+    /// Words the fault that none of several forms fits. Faults inside are reported for the forms that were
+    /// meant: the others have another type, or another value in the member that tells the forms apart.
     fn forms(
         &self,
         forms: &[Vec<ValidationError<'static>>],
@@ -117,7 +117,7 @@ impl<'a> FaultWords<'a> {
         format!("`{place}` {fault}{description}{typed}")
     }
 
-    /// How a value of the type that is wanted is typed, if what was typed is of another one.
+    /// Returns how to type a value of the wanted type, if what was typed has another one.
     fn spelling(&self, pointer: &str, place: &str, schema: Option<Schema<'_>>) -> Option<String> {
         let (schema, value) = (schema?, self.value.pointer(pointer)?);
         let types = schema.types();
@@ -127,7 +127,7 @@ impl<'a> FaultWords<'a> {
             return None;
         }
         let place = secrets::masked(place);
-        // An element has no spelling of its own.
+        // An element of a list is not typed by itself.
         if let Some((list, _)) = place.rsplit_once('[').filter(|_| place.ends_with(']')) {
             return (is_text && wants("object")).then(|| objects(list, Some(schema)));
         }
@@ -144,7 +144,7 @@ impl<'a> FaultWords<'a> {
     }
 }
 
-/// How an object is typed.
+/// Returns how an object is typed.
 fn object(place: &str, schema: Schema<'_>) -> String {
     match member(schema) {
         Some(name) => format!(
@@ -155,7 +155,7 @@ fn object(place: &str, schema: Schema<'_>) -> String {
     }
 }
 
-/// How a list is typed.
+/// Returns how a list is typed.
 fn list(place: &str, schema: Schema<'_>) -> String {
     let items = schema.items();
     if items.is_some_and(|it| it.types() == ["object"]) {
@@ -164,13 +164,13 @@ fn list(place: &str, schema: Schema<'_>) -> String {
     format!("a list is typed as `{place}=... {place}=...`, or as JSON: `{place}:='[...]'`")
 }
 
-/// How a list of objects is typed.
+/// Returns how a list of objects is typed.
 fn objects(place: &str, items: Option<Schema<'_>>) -> String {
     let name = items.and_then(member).unwrap_or_else(|| "NAME".to_owned());
     format!("a list of objects is typed as JSON: `{place}:='[{{\"{name}\": ...}}]'`")
 }
 
-/// A member that an object should have, in the first of its forms that has any.
+/// Returns a member that an object should have, in the first of its forms that has any.
 fn member(schema: Schema<'_>) -> Option<String> {
     let forms = schema.branches(0);
     let name = [schema].into_iter().chain(forms).find_map(|form| {
@@ -180,7 +180,7 @@ fn member(schema: Schema<'_>) -> Option<String> {
     name.map(secrets::masked)
 }
 
-/// Whether this error says that another form was meant.
+/// Whether this error shows that another form was meant.
 fn is_other_form(error: &ValidationError<'_>, pointer: &str) -> bool {
     let at = error.instance_path().as_str();
     match error.kind() {
@@ -216,7 +216,7 @@ fn words(kind: &Kind, schema: Option<Schema<'_>>) -> String {
     }
 }
 
-/// What is said behind a fault.
+/// Returns words to append to a fault.
 fn then(words: Option<String>) -> String {
     words.map(|it| format!("; {it}")).unwrap_or_default()
 }
@@ -228,7 +228,7 @@ fn missing(place: &str, schema: Option<Schema<'_>>) -> String {
     format!("`{place}` is missing: {words}{}", description.unwrap_or_default())
 }
 
-/// A place as it is typed: `a.b[1]`.
+/// Returns a place as it is typed: `a.b[1]`.
 pub(super) fn place(pointer: &str, value: &Value) -> String {
     let mut place = String::new();
     let mut at = Some(value);
@@ -249,7 +249,7 @@ pub(super) fn inside(place: &str, name: &str) -> String {
     if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") }
 }
 
-/// A name as a step of a JSON pointer.
+/// Returns a name as a step of a JSON pointer.
 pub(super) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

@@ -1,5 +1,5 @@
-//! A stranger's schema made fit for the library that checks by it: nothing in it leads outside, and how
-//! much work it can make is known before any of it is done.
+//! Prepares an untrusted schema for the library that checks by it: nothing in it refers outside, and the work
+//! that it can cause is known before any of it is done.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use jsonschema::Draft;
 use ridethrough::Json;
 use serde_json::{Map, Value};
 
-/// A schema that can be checked by.
+/// A schema that arguments can be checked by.
 pub(super) struct CheckedSchema {
     pub(super) schema: Value,
     pub(super) draft: Draft,
 }
 
 impl CheckedSchema {
-    /// Looks at a schema, or says why nothing can be checked by it.
+    /// Prepares a schema, or returns why nothing can be checked by it.
     pub(super) fn new(json: &Json) -> Result<Self, String> {
         if json.as_str().len() > LARGEST {
             return Err("is too large".to_owned());
@@ -37,8 +37,8 @@ impl CheckedSchema {
         }
     }
 
-    /// Takes a pattern out that the library cannot read, such as one that looks ahead. Returns whether
-    /// there was one.
+    /// Removes a pattern that the library cannot read, such as one that looks ahead. Returns whether there
+    /// was one.
     pub(super) fn without_pattern(&mut self, pointer: &str) -> bool {
         let Some((parent, key)) = pointer.rsplit_once('/') else { return false };
         let key = key.replace("~1", "/").replace("~0", "~");
@@ -48,7 +48,7 @@ impl CheckedSchema {
     }
 }
 
-/// The edition that it is written in; the newest, as MCP has it, if it does not say.
+/// Returns the draft that the schema is written in; the newest, as in MCP, if it does not say.
 fn draft(schema: &Value) -> Draft {
     let named = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
     match named {
@@ -60,7 +60,7 @@ fn draft(schema: &Value) -> Draft {
     }
 }
 
-/// What there is in a schema.
+/// The counts of what a schema contains.
 #[derive(Default)]
 struct Count {
     nodes: usize,
@@ -68,7 +68,7 @@ struct Count {
     patterns: usize,
 }
 
-/// Takes out whatever leads elsewhere: names of its own, and references that do not point into it.
+/// Removes what refers elsewhere: identifiers of its own, and references that do not point into it.
 fn close(node: &mut Value, whole: &Value, count: &mut Count) {
     count.nodes += 1;
     if count.nodes > MOST_NODES {
@@ -99,22 +99,22 @@ fn close(node: &mut Value, whole: &Value, count: &mut Count) {
     }
 }
 
-/// What a reference within the schema points at.
+/// Returns the target of a reference within the schema.
 fn target<'a>(reference: &str, whole: &'a Value) -> Option<&'a Value> {
     let pointer = reference.strip_prefix('#').filter(|it| it.len() <= LONGEST)?;
     whole.pointer(pointer)
 }
 
-/// How much one value can make of the schema, with each reference written out: alternatives that refer to
+/// The work that one value can cause, with each reference written out: alternatives that refer to
 /// alternatives double with every step.
 struct Unfolding<'a> {
     whole: &'a Value,
-    /// What is known of the targets of references; nothing yet, where one is being looked at.
+    /// The work behind each reference; `None` while it is being computed.
     known: HashMap<&'a str, Option<u64>>,
 }
 
 impl<'a> Unfolding<'a> {
-    /// The most that any part of the schema makes.
+    /// Returns the most work that any part of the schema causes.
     fn of(whole: &'a Value) -> u64 {
         let mut unfolding = Self { whole, known: HashMap::new() };
         let (mut most, mut open) = (0, vec![whole]);
@@ -132,7 +132,7 @@ impl<'a> Unfolding<'a> {
         most
     }
 
-    /// What this part makes for the value that it is held against, without what is inside of that value.
+    /// Returns the work that this part causes for a value, without the values inside of it.
     fn work(&mut self, node: &'a Value) -> u64 {
         let Value::Object(members) = node else { return 1 };
         let mut work: u64 = 1;
@@ -153,7 +153,7 @@ impl<'a> Unfolding<'a> {
     fn work_behind(&mut self, reference: &'a str) -> u64 {
         match self.known.get(reference) {
             Some(Some(work)) => return *work,
-            // It leads back to itself, which the library sees too.
+            // The reference leads back to itself, which the library notices too.
             Some(None) => return 1,
             None => {}
         }
@@ -164,7 +164,7 @@ impl<'a> Unfolding<'a> {
     }
 }
 
-/// What gives a part of a schema a name that references elsewhere could mean.
+/// The keys that give a part of a schema a name for references elsewhere.
 const NAMES: [&str; 9] = [
     "$anchor",
     "$dynamicAnchor",
@@ -176,12 +176,12 @@ const NAMES: [&str; 9] = [
     "$vocabulary",
     "id",
 ];
-/// What holds values and no schemas.
+/// The keys that hold values and not schemas.
 const VALUES: [&str; 5] = ["const", "default", "enum", "example", "examples"];
 const LARGEST: usize = 1 << 20;
 const LONGEST: usize = 1000;
 const MOST_NODES: usize = 100_000;
-/// The library takes a time that grows with the square of it.
+/// The most references: the library's time grows with the square of their number.
 const MOST_REFERENCES: usize = 1000;
 const MOST_PATTERNS: usize = 500;
 const MOST_WORK: u64 = 5000;

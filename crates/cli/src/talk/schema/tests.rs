@@ -97,7 +97,7 @@ fn places_inside_are_named_by_their_path() {
 
 fn faults(schema: &Value, value: Value) -> Vec<String> {
     let given: Json = value.into();
-    // By words, nothing is repeated of what is inside of them.
+    // With words as origins, nested values are not repeated.
     check(&schema.clone().into(), &given, &Origins::default()).faults
 }
 
@@ -224,7 +224,7 @@ fn a_schema_that_unfolds_without_end_is_not_checked_by() {
     );
 }
 
-/// A description was cut first, and the beginning of a token stayed.
+/// Before this was fixed, a description was cut first, and the beginning of a token stayed.
 #[test]
 fn a_secret_at_the_edge_of_a_long_description_is_masked() {
     secrets::keep("https://example.com/mcp", &[("x-key", "s3cret-at-the-edge")]);

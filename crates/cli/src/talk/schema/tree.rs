@@ -1,4 +1,4 @@
-//! JSON as a tree that keeps the order of members and finds each of them at once, however many there are.
+//! JSON as a tree that keeps the order of members and finds each by name in constant time.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,11 +8,11 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 
-/// A value.
+/// A JSON value.
 pub(super) enum Tree {
     Array(Vec<Self>),
     Object(Members),
-    /// Everything that has nothing inside.
+    /// A value without elements or members.
     Plain(Value),
 }
 
@@ -24,12 +24,12 @@ pub(super) struct Members {
 }
 
 impl Tree {
-    /// Reads JSON; `None` if it is larger or deeper than an honest schema.
+    /// Reads JSON; `None` if it is larger or deeper than a sensible schema.
     pub(super) fn read(json: &Json) -> Option<Self> {
         (json.as_str().len() <= LARGEST).then(|| json.read())?
     }
 
-    /// An object without members, in which nothing is said.
+    /// Returns an object without members, which allows anything.
     pub(super) fn empty() -> Self {
         Self::Object(Members::default())
     }
@@ -41,7 +41,7 @@ impl Tree {
         }
     }
 
-    /// The members in their order; none, if it is no object.
+    /// Returns the members in their order; none for any other value.
     pub(super) fn members(&self) -> &[(String, Self)] {
         match self {
             Self::Object(members) => &members.all,
@@ -49,7 +49,7 @@ impl Tree {
         }
     }
 
-    /// The elements; none, if it is no array.
+    /// Returns the elements; none for any other value.
     pub(super) fn elements(&self) -> &[Self] {
         match self {
             Self::Array(elements) => elements,
@@ -64,7 +64,7 @@ impl Tree {
         }
     }
 
-    /// What a JSON pointer points at.
+    /// Returns the target of a JSON pointer.
     pub(super) fn pointer(&self, pointer: &str) -> Option<&Self> {
         if pointer.is_empty() {
             return Some(self);
@@ -77,7 +77,7 @@ impl Tree {
         })
     }
 
-    /// The same as JSON.
+    /// Returns the tree as JSON.
     pub(super) fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -167,5 +167,5 @@ impl<'de> Visitor<'de> for TreeReader {
     }
 }
 
-/// No honest schema is larger.
+/// The most bytes: more than a sensible schema has.
 const LARGEST: usize = 4 << 20;

@@ -1,4 +1,5 @@
-//! Names that no schema knows. Where other names are allowed they are most often mistakes all the same.
+//! Argument names that the schema does not know. Even where other names are allowed, they are most often
+//! mistakes.
 
 use serde_json::Value;
 
@@ -8,16 +9,16 @@ use crate::near;
 use crate::secrets;
 use crate::talk::arguments::Origins;
 
-/// Names that are not known, each with what is said about it.
+/// The unknown names, each with its message.
 #[derive(Default)]
 pub(super) struct Unknown {
-    /// Those that are nearly a name that is known.
+    /// Names that are similar to a known one.
     pub(super) misspelt: Vec<String>,
-    /// Those that are like none.
+    /// Names that are similar to none.
     pub(super) others: Vec<String>,
 }
 
-/// Names in the arguments that the schema does not know, unless they are told as faults already.
+/// Returns the unknown names in the arguments, except those that are reported as faults already.
 pub(super) fn names(
     schema: Schema<'_>,
     value: &Value,
@@ -58,7 +59,7 @@ impl SeenKeys<'_> {
         }
         let Value::Object(members) = value else { return };
         let known = known(schema);
-        // An object of which nothing is said may hold anything; the arguments as a whole may not.
+        // A nested object without a description may hold anything; the arguments as a whole may not.
         let is_told = !takes_any(schema, 0) && (depth == 0 || !known.is_empty());
         for (name, member) in members {
             let at = (format!("{pointer}/{}", escaped(name)), inside(place, name));
@@ -79,7 +80,7 @@ impl SeenKeys<'_> {
     }
 }
 
-/// The names that a schema knows, in all of its forms.
+/// Returns the names that a schema knows, in all of its forms.
 pub(super) fn known(schema: Schema<'_>) -> Vec<&str> {
     let mut names = Vec::new();
     gather(schema, 0, &mut names);
@@ -87,7 +88,7 @@ pub(super) fn known(schema: Schema<'_>) -> Vec<&str> {
 }
 
 fn gather<'a>(schema: Schema<'a>, depth: usize, names: &mut Vec<&'a str>) {
-    // What is required is wanted, whether or not anything else is said of it.
+    // A required name is known, even if the schema says nothing else about it.
     let own = schema.properties().map(|(name, _)| name).take(MOST_KNOWN);
     for name in own.chain(schema.required().into_iter().take(MOST_KNOWN)) {
         if !names.contains(&name) && names.len() < MOST_KNOWN {
@@ -99,14 +100,14 @@ fn gather<'a>(schema: Schema<'a>, depth: usize, names: &mut Vec<&'a str>) {
     }
 }
 
-/// The schemas that may hold for the same object.
+/// Returns the schemas that may hold for one object.
 fn forms(schema: Schema<'_>) -> Vec<Schema<'_>> {
     let others =
         ["then", "else"].into_iter().filter_map(|key| Some(schema.at(schema.node.member(key)?)));
     schema.branches(0).into_iter().chain(schema.parts()).chain(others).collect()
 }
 
-/// Whether it says what other members must be: then any name is meant to be there.
+/// Whether the schema describes other members: then any name is meant to be allowed.
 fn takes_any(schema: Schema<'_>, depth: usize) -> bool {
     let is_map = |key| schema.node.member(key).is_some_and(|it: &Tree| !it.members().is_empty());
     let has_own = ["additionalProperties", "patternProperties", "unevaluatedProperties"]
@@ -116,7 +117,7 @@ fn takes_any(schema: Schema<'_>, depth: usize) -> bool {
         || (depth < DEEPEST_FORM && forms(schema).into_iter().any(|it| takes_any(it, depth + 1)))
 }
 
-/// What is said about a name that is not known.
+/// Returns the message about an unknown name.
 pub(super) fn told(place: &str, name: &str, known: &[&str], typed: Option<&str>) -> String {
     let meant = near::question(name, known.iter().copied()).map(|it| format!(" ({it})"));
     let meant = meant.map(|it| secrets::masked(&it));
@@ -131,7 +132,7 @@ pub(super) fn told(place: &str, name: &str, known: &[&str], typed: Option<&str>)
     format!("`{place}` is not known{rest}{typed}")
 }
 
-/// What is said of a name that is not known where others are allowed.
+/// The end of the message about an unknown name where others are allowed.
 pub(in crate::talk) const SENT: &str = "; it is sent all the same";
 const MOST: usize = 20;
 const MOST_KNOWN: usize = 500;

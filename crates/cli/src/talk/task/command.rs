@@ -14,7 +14,7 @@ use super::super::{Common, Talk, call, joined, safe, talk, talk_asked};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 
-/// What is to be done about tasks.
+/// The subcommands of `ridethrough task`.
 #[derive(Subcommand)]
 pub(crate) enum TaskCommand {
     /// Asks a server to stop a task; whether it does, the server decides.
@@ -58,7 +58,7 @@ pub(in crate::talk) fn play(command: &TaskCommand) -> Result<ExitCode> {
 }
 
 impl Named {
-    /// The task, if its server has any.
+    /// Returns the task, if its server has any.
     async fn found(&self, talk: &Talk) -> Result<Task> {
         has_tasks(&talk.client.connect().await?)?;
         let id: TaskId = self.task.parse().map_err(|_| Misuse {
@@ -116,7 +116,7 @@ async fn list(talk: &Talk) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Says where a server has none.
+/// Returns wrong usage if the server has no tasks.
 pub(in crate::talk) fn has_tasks(server: &Server) -> Result<(), Misuse> {
     let has_any = can(server, &["tasks"]) || can(server, &["extensions", EXTENSION]);
     has_any.then_some(()).ok_or_else(|| Misuse {
@@ -126,7 +126,7 @@ pub(in crate::talk) fn has_tasks(server: &Server) -> Result<(), Misuse> {
     })
 }
 
-/// A server forgets tasks, and a name is easily cut short.
+/// Returns the hint about an unknown task: a server forgets tasks, and a name is easily cut short.
 fn unknown(talk: &Talk) -> Hint {
     let list = talk.spoken.command("task list", "");
     Hint(format!("`{list}` lists the tasks that it knows, if it can").into())
@@ -137,7 +137,7 @@ fn can(server: &Server, path: &[&str]) -> bool {
     said.and_then(|it| path.iter().try_fold(it, |json, name| json.member(name))).is_some()
 }
 
-/// Where a task stands: `working: compiling`.
+/// Returns the state of a task: `working: compiling`.
 fn words(state: &TaskState) -> String {
     let status = match state.status {
         TaskStatus::Cancelled => "cancelled",
@@ -152,5 +152,5 @@ fn words(state: &TaskState) -> String {
     format!("{status}{}", message.unwrap_or_default())
 }
 
-/// The extension of the stateless revision.
+/// The tasks extension of the stateless revision.
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";

@@ -1,12 +1,12 @@
-//! `ridethrough watch --html`: what is seen, as a page that follows.
+//! `ridethrough watch --html`: the output as a page that updates itself.
 //!
 //! ```text
 //! watch ──sights──▶ board ◀──reads── serve ◀── browser
 //! ```
 //!
-//! The page is for the person who started the command: it is served on loopback only, under a path
-//! that nobody can guess, and to nobody who calls it by another name (see `access`). What is kept is
-//! bounded, and so is the number of connections. It ends with the command.
+//! The page is for the person who started the command: it is served on loopback only, under a path that
+//! cannot be guessed, and only for requests with the right `Host` (see `access`). The lines that are kept and
+//! the connections are bounded. The page ends with the command.
 
 mod access;
 mod board;
@@ -27,7 +27,7 @@ use self::board::PageBoard;
 use super::sight::Sight;
 use crate::misuse::Misuse;
 
-/// A page that is being served. Dropping it ends that.
+/// A page that is being served. Dropping it stops that.
 pub(super) struct LivePage {
     board: Arc<PageBoard>,
     url: String,
@@ -35,7 +35,7 @@ pub(super) struct LivePage {
 }
 
 impl LivePage {
-    /// Serves a page about this server at this port of loopback, or at any if it is 0.
+    /// Serves a page about this server at this port of loopback, or at any free port for 0.
     pub(super) async fn open(port: u16, server: &str) -> Result<Self> {
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
             .await
@@ -53,7 +53,7 @@ impl LivePage {
         Ok(Self { board, url, serving })
     }
 
-    /// Where it is. Whoever knows this may read it.
+    /// Returns the URL, which is a secret: any program that knows it may read the page.
     pub(super) fn url(&self) -> &str {
         &self.url
     }
@@ -63,7 +63,7 @@ impl LivePage {
         self.board.name(name);
     }
 
-    /// Shows something that was seen.
+    /// Shows a line of `watch`.
     pub(super) fn show(&self, sight: &Sight) {
         self.board.add(sight.kind(), &sight.moment(), &sight.words());
     }

@@ -1,12 +1,12 @@
-//! Failures that come again and again, told as one: when they begin, when the reason changes, at widening
-//! intervals, and when they are over.
+//! Merges repeated failures: they are shown when they begin, when the reason changes, at widening intervals,
+//! and when they are over.
 
 use std::time::Duration;
 
 use ridethrough::event::{Event, Moment};
 use ridethrough::wording;
 
-/// What fails again and again, if anything does.
+/// The repeated failure, if there is one.
 #[derive(Default)]
 pub(super) struct Repeats {
     run: Option<Run>,
@@ -17,29 +17,29 @@ struct Run {
     reason: String,
     began: Moment,
     count: u64,
-    /// When it is told next.
+    /// When the run is shown next.
     next: Moment,
     pause: Duration,
 }
 
-/// What is told of an event.
+/// What is shown of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RepeatTold {
-    /// What the event says of itself.
+    /// The event's own words.
     AsItIs,
-    /// Nothing: it was told.
+    /// Nothing: it was shown.
     Nothing,
-    /// This, in its place.
+    /// These words instead.
     Words(String),
 }
 
 impl Repeats {
-    /// Takes note of an event, and says what is told of it.
+    /// Notes an event, and returns what is shown of it.
     pub(super) fn see(&mut self, at: Moment, event: &Event) -> RepeatTold {
         let reason = match event {
             Event::ConnectFailed { failure, .. } => failure.to_string(),
             Event::SessionRenewalFailed { reason, .. } => format!("the handshake failed: {reason}"),
-            // It ends with the connection that carries it, and cannot be there before that is.
+            // The standing stream ends with its connection, and cannot come back before it.
             Event::ListenerLost { .. } if self.run.is_some() => return RepeatTold::Nothing,
             Event::Connected { .. } | Event::SessionReady { .. } => {
                 self.run = None;

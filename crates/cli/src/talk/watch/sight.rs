@@ -1,4 +1,4 @@
-//! One thing that was seen, as a line for people or as JSON for machines.
+//! One line of `watch`, for people or as JSON for machines.
 
 use ridethrough::Json;
 use ridethrough::event::{Event, Moment, Status};
@@ -12,7 +12,7 @@ use crate::in_flags;
 use crate::secrets;
 use crate::talk::{safe, told_event};
 
-/// Something seen, and when.
+/// Something that `watch` saw, and when.
 pub(super) struct Sight {
     at: Moment,
     what: What,
@@ -27,21 +27,21 @@ enum What {
     Status(Standing),
 }
 
-/// Where the link stands, as far as a change is worth a line.
+/// The state of the link, as far as a change is worth a line.
 #[derive(Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Standing {
-    /// The how manieth session it is; the first is 1.
+    /// The number of the session; the first is 1.
     session: Option<u64>,
     /// Whether the last connection could be made, and carried an answer.
     is_reached: bool,
     revision: Option<&'static str>,
     breaker: &'static str,
-    /// What went wrong, as long as it does.
+    /// The last failure, as long as it lasts.
     last_failure: Option<String>,
 }
 
-/// What was told of the status so far.
+/// The status that was shown last.
 #[derive(Default)]
 pub(super) struct LastStatus {
     standing: Option<Standing>,
@@ -55,7 +55,7 @@ impl Sight {
         Self { at, what: What::Event { event: news.name, text: news.words } }
     }
 
-    /// The same event in other words.
+    /// Returns this event in other words.
     pub(super) fn reworded(self, words: String) -> Self {
         match self.what {
             What::Event { event, .. } => Self { what: What::Event { event, text: words }, ..self },
@@ -91,7 +91,7 @@ impl Sight {
         Self { at, what: What::Notification { method: secrets::masked(method), params } }
     }
 
-    /// The status, if it is not what it was last.
+    /// Returns the status, if it differs from the last one.
     pub(super) fn status(status: &Status, last: &mut LastStatus) -> Option<Self> {
         if status.generation.is_some() && status.generation != last.generation {
             last.generation = status.generation;
@@ -121,12 +121,12 @@ impl Sight {
         format!("{:>9}  {}", self.moment(), self.words())
     }
 
-    /// How long after the start it was seen.
+    /// Returns how long after the start it was seen.
     pub(super) fn moment(&self) -> String {
         self.at.to_string()
     }
 
-    /// What it is.
+    /// Returns the kind of line.
     pub(super) const fn kind(&self) -> BoardKind {
         match self.what {
             What::Event { .. } => BoardKind::Event,
@@ -136,7 +136,7 @@ impl Sight {
         }
     }
 
-    /// What was seen, fit to be shown.
+    /// Returns the line in words, safe to be shown.
     pub(super) fn words(&self) -> String {
         let words = match &self.what {
             What::Event { text, .. } => text.clone(),

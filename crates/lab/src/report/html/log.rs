@@ -105,7 +105,7 @@ const fn place(server: Which) -> &'static str {
     }
 }
 
-/// A time in seconds, so that times can be compared.
+/// Returns a time in seconds, so that times can be compared.
 fn seconds(ms: f64) -> String {
     format!("{:.3} s", ms / 1e3)
 }

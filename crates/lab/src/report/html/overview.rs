@@ -28,7 +28,7 @@ pub(super) fn draw(
     });
 }
 
-/// The result of one client, as a bar and in numbers.
+/// Writes the result of one client, as a bar and in numbers.
 fn totals(page: &mut Markup, card: &Scorecard) {
     page.element("div", &[("class", &"totals")], |page| {
         page.element("p", &[("class", &"who")], |page| {
@@ -168,14 +168,14 @@ fn scenario(page: &mut Markup, row: &Row<'_>, cards: &[Scorecard]) {
     });
 }
 
-/// The worst check that did not hold, if any.
+/// Writes the worst check that did not hold, if any.
 fn fault(page: &mut Markup, score: &Score) {
     if let Some(worst) = score.faults().next().filter(|_| score.verdict == Verdict::Fail) {
         page.words("span", &[("class", &"fault")], format_args!("not true: {}", worst.that));
     }
 }
 
-/// The numbers of a score, in the order of [`FIGURES`].
+/// Returns the numbers of a score, in the order of [`FIGURES`].
 pub(super) fn figures(score: &Score) -> [String; 5] {
     let figures = score.figures;
     let [attempts, connections, executions, deliveries] =

@@ -25,7 +25,7 @@ pub(super) fn section(page: &mut Markup, row: &Row<'_>) {
     });
 }
 
-/// The result of one client: folded unless a check failed.
+/// Writes the result of one client: folded unless a check failed.
 fn run(page: &mut Markup, row: &Row<'_>, anchor: &str, client: &str, score: &Score) {
     let word = score.verdict.word();
     let class = format!("run {word}");

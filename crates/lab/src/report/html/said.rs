@@ -20,7 +20,7 @@ pub(super) fn draw(page: &mut Markup, score: &Score) {
     }
 }
 
-/// The client's last lines on stderr.
+/// Writes the client's last lines on stderr.
 pub(super) fn stderr(page: &mut Markup, score: &Score) {
     if !score.stderr.trim().is_empty() {
         page.element("details", &[("class", &"more")], |page| {
@@ -57,7 +57,7 @@ fn step(page: &mut Markup, score: &Score, line: &Line) {
     });
 }
 
-/// The error or the answer, in one text.
+/// Returns the error or the answer, in one text.
 fn told(done: &Done<Answer>) -> Option<String> {
     let answer = match &done.result {
         Some(Answer::Many(ends)) => Some(of_many(ends)),
@@ -91,7 +91,7 @@ fn of_one(outcome: &Outcome) -> Option<String> {
 
 const MOST_LINES: usize = 30;
 const MOST_NAME: usize = 60;
-/// The bound is low, because readers look for errors, not for answers.
+/// The most characters of an answer. The bound is low, because readers look for errors.
 const MOST_JSON: usize = 70;
 const MOST_TEXT: usize = 140;
 const MOST_ERROR: usize = 700;

@@ -23,7 +23,7 @@ pub(super) fn shape(page: &mut Markup, verdict: Verdict) {
     page::shape(page, sign);
 }
 
-/// The names by which the style shows or hides a part of the page.
+/// Returns the names by which the style shows or hides a part of the page.
 pub(super) fn marks<'a>(scores: impl Iterator<Item = &'a Score>) -> String {
     let mut verdicts: Vec<_> = scores.map(|score| score.verdict).collect();
     verdicts.sort_unstable();

@@ -142,7 +142,7 @@ impl<'a> Picture<'a> {
         });
     }
 
-    /// Requests without bars, as strokes.
+    /// Draws requests without bars, as strokes.
     fn rest(&self, svg: &mut Markup, lane: &Laid<'_>) {
         if lane.rest.is_empty() {
             return;
@@ -158,7 +158,7 @@ impl<'a> Picture<'a> {
         });
     }
 
-    /// The text that a mouse shows; a phone has none.
+    /// Adds the text that a mouse shows; a phone has none.
     fn title(&self, svg: &mut Markup, text: &str) {
         if self.format == Format::Wide {
             svg.words("title", &[], text);
@@ -177,7 +177,7 @@ fn class(bar: &Bar) -> &'static str {
     }
 }
 
-/// The shape at the end of a bar.
+/// Draws the shape at the end of a bar.
 fn mark(svg: &mut Markup, end: BarEnd, x: f64, y: f64) {
     let middle = y + BAR / 2.0;
     let path = match end {

@@ -112,6 +112,6 @@ const NAME: f64 = 14.0;
 const GUTTER: f64 = 92.0;
 const WIDE: f64 = 720.0;
 const NARROW: f64 = 320.0;
-/// More lanes could not be read; further connections are shown as strokes.
+/// The most lanes: more could not be read, so further connections are shown as strokes.
 const MOST_LANES: usize = 14;
 const MOST_BARS: usize = 14;

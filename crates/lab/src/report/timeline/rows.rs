@@ -36,7 +36,7 @@ impl Rows {
         Self { scale, taken: Vec::new() }
     }
 
-    /// How many rows there are; at least one, so that an empty lane is visible.
+    /// Returns how many rows there are; at least one, so that an empty lane is visible.
     pub(super) fn number(&self) -> usize {
         self.taken.len().max(1)
     }
@@ -57,7 +57,7 @@ impl Rows {
         placed
     }
 
-    /// The first row with room.
+    /// Returns the first row with room.
     fn row(&mut self, start: f64, end: f64) -> usize {
         let is_free = |taken: &Vec<(f64, f64)>| taken.iter().all(|it| it.1 <= start || it.0 >= end);
         let row = self.taken.iter().position(is_free).unwrap_or(self.taken.len());
@@ -86,7 +86,7 @@ impl Rows {
 }
 
 impl Placed {
-    /// The range that the bar and its label take.
+    /// Returns the range that the bar and its label take.
     fn extent(&self) -> (f64, f64) {
         let label = width(&self.label);
         match self.side {
@@ -97,7 +97,7 @@ impl Placed {
     }
 }
 
-/// How wide a text is, in the widest of the common fonts at the size of the pictures.
+/// Returns how wide a text is, in the widest of the common fonts at the size of the pictures.
 pub(super) fn width(text: &str) -> f64 {
     text.chars().map(letter_width).sum()
 }
@@ -113,14 +113,14 @@ fn letter_width(letter: char) -> f64 {
     }
 }
 
-/// As much of a text as fits.
+/// Returns as much of a text as fits.
 fn fitting(text: &str, room: f64) -> String {
     let all = text.chars().count();
     let fits = |most: &usize| width(&shortened(text, *most)) <= room;
     (1..=all).rev().find(fits).map(|most| shortened(text, most)).unwrap_or_default()
 }
 
-/// A narrower bar could not be seen.
+/// The least width of a bar: a narrower one could not be seen.
 const LEAST_WIDTH: f64 = 3.0;
 /// The width of the shape at the end of a bar.
 const MARK: f64 = 5.0;

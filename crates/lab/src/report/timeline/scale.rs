@@ -34,7 +34,7 @@ impl Scale {
     }
 }
 
-/// The next number of 1, 2, 5, 10, 20, 50 and so on.
+/// Returns the next number of 1, 2, 5, 10, 20, 50 and so on.
 fn round_up(number: f64) -> f64 {
     let power = 10_f64.powf(number.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= number);

@@ -24,7 +24,7 @@ pub(super) fn bars(score: &Score) -> Vec<Bar> {
     steps.chain(unfinished(score, over)).collect()
 }
 
-/// When each step began and ended, at the latest.
+/// Returns when each step began and ended, at the latest.
 fn spans(score: &Score) -> Vec<(f64, f64)> {
     let ClientTimes { began_ms, ended_ms, heard_ms } = &score.times;
     let mut spans = Vec::with_capacity(score.lines.len());
@@ -70,7 +70,7 @@ fn bar(step: Option<&Step>, line: &Line, from: f64, to: f64) -> Bar {
     Bar { from, to, label, kind, end: BarEnd::Proper, about, ..Bar::default() }
 }
 
-/// Of several calls at once: how many were ok, and how many there were.
+/// Returns how many of several calls at once were ok, and how many there were.
 fn answered(line: &Line) -> Option<(usize, usize)> {
     match &line.done.result {
         Some(Answer::Many(ends)) => Some((ends.iter().filter(|end| end.ok).count(), ends.len())),
@@ -78,7 +78,7 @@ fn answered(line: &Line) -> Option<(usize, usize)> {
     }
 }
 
-/// The step that the client was in when it ended.
+/// Returns the step that the client was in when it ended.
 fn unfinished(score: &Score, from: f64) -> Option<Bar> {
     let next = score.lines.last().map_or(0, |line| line.step.saturating_add(1));
     let name = words::step(score.script.get(next)?);

@@ -71,8 +71,8 @@ fn about(score: &Score, end_ms: f64) -> String {
     format!("Timeline of {id}: requests {requests}, connections {connections}, {end}")
 }
 
-/// When the first event happened after the client's program had started; 0 if the start took too little time
-/// to leave out.
+/// Returns when the first event happened after the client's program had started; 0 if the start took too
+/// little time to leave out.
 fn begin(journal: &Journal, steps: &[Bar], end_ms: f64) -> f64 {
     let asked = journal.requests.iter().map(|it| it.at_ms);
     let opened = journal.connections.iter().map(|it| it.opened_ms);
@@ -82,7 +82,7 @@ fn begin(journal: &Journal, steps: &[Bar], end_ms: f64) -> f64 {
     if first < end_ms * WORTH_LEAVING_OUT { 0.0 } else { first }
 }
 
-/// When the last event happened.
+/// Returns when the last event happened.
 fn end(journal: &Journal, steps: &[Bar]) -> f64 {
     let asked = journal.requests.iter().map(|it| it.at_ms);
     let marked = journal.requests.iter().flat_map(|it| &it.marks).map(|it| it.at_ms);
@@ -114,7 +114,7 @@ impl ConnectionLane {
 }
 
 impl Bar {
-    /// A request on a connection that was open until this moment.
+    /// Returns a request on a connection that was open until this moment.
     fn of_request(asked: &Asked, until: f64) -> Self {
         let last = asked.marks.iter().rev().find_map(|it| Some((it.at_ms, end_of(&it.deed)?)));
         let (to, (kind, end, how)) = match last {
@@ -140,7 +140,7 @@ impl Bar {
     }
 }
 
-/// How a request went, if this deed is its end.
+/// Returns how a request went, if this deed is its end.
 fn end_of(deed: &Deed) -> Option<(BarKind, BarEnd, String)> {
     Some(match deed {
         Deed::Answered(status @ 0..300) => (BarKind::Good, BarEnd::Proper, status.to_string()),
@@ -169,7 +169,8 @@ fn in_words(asked: &Asked) -> String {
     text
 }
 
-/// The events of one server. A mood lasts until the next one; before its first `up` a server was not up.
+/// Returns the events of one server. A mood lasts until the next one; before its first `up` a server was not
+/// up.
 fn events(happened: &[Happened], server: Which, end_ms: f64) -> Vec<ServerEvent> {
     let happened: Vec<_> = happened.iter().filter(|it| it.server == server).collect();
     let prefix = match server {

@@ -107,8 +107,8 @@ fn no_step_begins_before_its_client() {
     assert_eq!(story.steps[0].from, 100.0);
 }
 
-/// The steps of a client were drawn at the zero of the servers' log if no server saw it, however long it
-/// had taken to start.
+/// Before this was fixed, the steps of a client that no server saw were drawn at the zero of the servers'
+/// log, however long the client had taken to start.
 #[tokio::test(start_paused = true)]
 async fn the_steps_of_a_client_that_starts_slowly_stand_where_the_servers_clock_says() {
     let scenario = Scenario::read(NEVER_UP).unwrap();
@@ -192,7 +192,7 @@ fn drawn(score: &Score) -> String {
     page.into_string()
 }
 
-/// A client on one connection, from 4 ms to 90 ms before the end of 100 ms, or to the end.
+/// Returns a score of a client on one connection, from 4 ms to 90 ms before the end of 100 ms, or to the end.
 fn score(requests: Vec<Asked>, elapsed_ms: f64) -> Score {
     let closed_ms = (elapsed_ms == 100.0).then_some(90.0);
     let connections =

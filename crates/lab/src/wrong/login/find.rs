@@ -20,7 +20,7 @@ pub(super) struct Document {
 }
 
 impl WrongLogin {
-    /// The authorization server, and the scopes that the MCP server lists.
+    /// Finds the authorization server, and the scopes that the MCP server lists.
     pub(super) async fn find(&self, header: &str) -> Result<(Document, String), String> {
         let own = format!("http://{}", self.server.authority);
         let usual = format!("{own}/.well-known/oauth-protected-resource{}", self.server.path);
@@ -68,7 +68,7 @@ impl WrongLogin {
         document.filter(|_| found.status == 200).ok_or_else(|| format!("`{url}` is no metadata"))
     }
 
-    /// The client that is registered, or a new one.
+    /// Returns the client that is registered, or registers one.
     pub(super) async fn client(&self, document: &Document) -> Result<String, TokenTrouble> {
         if let Some(client) = self.held().client {
             return Ok(client);
@@ -91,7 +91,7 @@ impl WrongLogin {
     }
 }
 
-/// A parameter of a challenge.
+/// Returns a parameter of a challenge.
 pub(super) fn parameter(header: &str, name: &str) -> Option<String> {
     let (_, rest) = header.split_once(&format!("{name}=\""))?;
     rest.split_once('"').map(|(value, _)| value.to_owned())

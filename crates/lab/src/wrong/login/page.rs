@@ -1,4 +1,4 @@
-//! The page of the authorization server, and the way back from it.
+//! The page of the authorization server, and the callback.
 
 use std::future::pending;
 
@@ -13,7 +13,7 @@ use crate::issuer::challenge_of;
 use crate::wrong::mistake::Habit;
 
 impl WrongLogin {
-    /// Sends the person to the page, and returns what the code is exchanged with.
+    /// Sends the person to the page, and returns the code with what its exchange needs.
     pub(super) async fn authorize(
         &self,
         document: &Document,
@@ -60,7 +60,7 @@ impl WrongLogin {
         format!("{}?{}", document.authorize, form::encoded(query))
     }
 
-    /// Why the person has not come back: the server does not know the client, or the page stays open.
+    /// Returns why the person has not come back: the server does not know the client, or the page stays open.
     async fn unfinished(&self, url: &str) -> TokenTrouble {
         let is_unknown = self.get(url).await.is_ok_and(|page| page.status >= 400);
         if is_unknown {
@@ -73,7 +73,7 @@ impl WrongLogin {
         TokenTrouble::Failed("the login was not finished in time".to_owned())
     }
 
-    /// The code, if the callback belongs to this login and comes from its issuer (RFC 9207 2.4).
+    /// Returns the code, if the callback belongs to this login and comes from its issuer (RFC 9207 2.4).
     fn code(
         &self,
         document: &Document,

@@ -25,7 +25,7 @@ pub(super) enum TokenTrouble {
     ClientDead(String),
     /// The login has ended.
     Dead(String),
-    /// Something that says nothing about the login.
+    /// The failure says nothing about the login.
     Failed(String),
 }
 

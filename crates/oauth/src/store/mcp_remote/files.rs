@@ -35,10 +35,10 @@ impl McpRemoteStore {
     }
 }
 
-/// The login, if there is one.
+/// Reads the login, if there is one.
 pub(super) fn read(store: &McpRemoteStore) -> Result<Option<RemoteLogin>, StoreError> {
     let Some((text, written_at)) = text(&store.tokens_path())? else { return Ok(None) };
-    // A file that is no file of tokens is not ours to complain about.
+    // A file of another form is not ours to report.
     let Some(tokens) = mcp_remote::read_tokens(&text, written_at) else { return Ok(None) };
     let client = self::text(&store.folder.join(store.arguments.client_file()))?;
     let client = client.and_then(|(text, _)| mcp_remote::client_info(&text));
@@ -47,7 +47,8 @@ pub(super) fn read(store: &McpRemoteStore) -> Result<Option<RemoteLogin>, StoreE
     Ok(Some(RemoteLogin { tokens, client, issuer }))
 }
 
-/// Writes renewed tokens in its form. A file that is gone stays gone: somebody has removed it.
+/// Writes renewed tokens in the form of `mcp-remote`. A file that is gone stays gone: it was removed on
+/// purpose.
 pub(super) fn write(store: &McpRemoteStore, tokens: &Tokens) -> Result<(), StoreError> {
     let path = store.tokens_path();
     let Some((old, _)) = text(&path)? else { return Ok(()) };
@@ -60,7 +61,7 @@ pub(super) fn write(store: &McpRemoteStore, tokens: &Tokens) -> Result<(), Store
         fs::rename(&unfinished, &path)
     });
     written.map_err(|source| {
-        // It may not be there; a leftover holds no more than the file itself would have.
+        // It may not exist; a leftover holds no more than the file itself would have.
         let _ = fs::remove_file(&unfinished);
         StoreError::Io { path, doing: "written", source }
     })
@@ -77,7 +78,7 @@ pub(super) fn remove(store: &McpRemoteStore) -> Result<(), StoreError> {
     }
 }
 
-/// The text of a file that only its owner can read, and when it was written.
+/// Returns the text of a file that only its owner can read, and when it was written.
 fn text(path: &Path) -> Result<Option<(String, Timestamp)>, StoreError> {
     let failed = |source| StoreError::Io { path: path.to_owned(), doing: "read", source };
     let file = match platform::open(path) {
@@ -107,5 +108,5 @@ fn timestamp(time: SystemTime) -> Timestamp {
     Timestamp::from_unix_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Tokens have a few kilobytes.
+/// The most bytes of a file; tokens have a few kilobytes.
 const LONGEST: u64 = 1 << 20;

@@ -15,7 +15,7 @@ use crate::platform;
 use crate::store::StoreError;
 use crate::store::file::off_the_runtime;
 
-/// The right to refresh; given back when it is dropped.
+/// The right to refresh, released when it is dropped.
 #[derive(Debug)]
 pub(super) struct HeldLease {
     path: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct HeldLease {
 }
 
 impl HeldLease {
-    /// Waits until it is our turn. An error if that is not in time: nothing is sent then.
+    /// Waits for the lease. Fails if that takes too long: nothing is sent then.
     pub(super) async fn take(store: &McpRemoteStore) -> Result<Self, StoreError> {
         let path = store.lease_path();
         let end = Instant::now() + WITHIN;
@@ -42,7 +42,8 @@ impl HeldLease {
 
 impl Drop for HeldLease {
     fn drop(&mut self) {
-        // A lease that has passed to somebody else is theirs to remove; one that cannot be removed ends by itself.
+        // A lease that another process has taken is its own to remove; a lease that cannot be removed
+        // expires.
         if read(&self.path).is_some_and(|lease| lease.nonce == self.nonce) {
             let _ = fs::remove_file(&self.path);
         }
@@ -61,13 +62,13 @@ fn try_take(path: &Path) -> Result<Option<HeldLease>, StoreError> {
         if is_held(path, now) {
             return Ok(None);
         }
-        // Somebody else may have removed it, too.
+        // Another process may have removed it, too.
         let _ = fs::remove_file(path);
     }
     Ok(None)
 }
 
-/// Whether somebody may be at work. A lease that was begun and cannot be read yet is being written.
+/// Whether another process may be at work. A lease that cannot be read yet is being written.
 fn is_held(path: &Path, now: Timestamp) -> bool {
     match read(path) {
         Some(lease) => {
@@ -81,14 +82,14 @@ fn is_held(path: &Path, now: Timestamp) -> bool {
     }
 }
 
-/// Puts the whole lease in its place at once, if there is none; whether it did.
+/// Creates the whole lease in one step, if there is none. Returns whether it did.
 fn create(path: &Path, lease: &Lease) -> Result<bool, StoreError> {
     let failed = |source| StoreError::Io { path: path.to_owned(), doing: "locked", source };
     let unfinished = path.with_extension(format!("{}.tmp", lease.nonce));
     let written = platform::create_private(&unfinished)
         .and_then(|mut file| file.write_all(lease.write().as_bytes()))
         .and_then(|()| fs::hard_link(&unfinished, path));
-    // It may not be there; it holds no secret.
+    // It may not exist; it holds no secret.
     let _ = fs::remove_file(&unfinished);
     match written {
         Ok(()) => Ok(true),
@@ -101,7 +102,7 @@ fn read(path: &Path) -> Option<Lease> {
     Lease::read(&fs::read_to_string(path).ok()?)
 }
 
-/// As long as another process of ours is waited for.
+/// How long to wait for the lease: as long as for another process of ours.
 const WITHIN: Duration = Duration::from_secs(20);
 const ASK_EVERY: Duration = Duration::from_millis(50);
 const BEING_WRITTEN: Duration = Duration::from_secs(2);
@@ -143,7 +144,7 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// After a time-out of ours somebody else may hold the lease.
+    /// After a time-out of ours another process may hold the lease.
     #[test]
     fn a_lease_of_somebody_else_is_not_removed() {
         let folder = folder("other");

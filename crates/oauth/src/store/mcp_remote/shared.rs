@@ -11,7 +11,7 @@ use super::lease::HeldLease;
 use crate::store::file::off_the_runtime;
 use crate::store::{GrantStore, StoreError, StoreLock, Swap};
 
-/// Our store, and for records that were taken over that of `mcp-remote`.
+/// Our store and, for records that were taken over, that of `mcp-remote`.
 pub(crate) struct SharedStore {
     ours: Arc<dyn GrantStore>,
     theirs: McpRemoteStore,
@@ -27,7 +27,7 @@ impl SharedStore {
         if !self.is_shared(&record) {
             return Ok(Some(record));
         }
-        // A store of theirs that cannot be read is not used: ours has all that it had.
+        // If theirs cannot be read it is not used: ours has all that it had.
         let theirs = self.theirs.read().await.unwrap_or_default();
         Ok(Some(match theirs {
             Some(login) => newest(record, login),
@@ -49,8 +49,8 @@ impl SharedStore {
         if found.as_ref() != expected {
             return Ok(Swap::Conflict(found.map(Box::new)));
         }
-        // Theirs first: if this process ends in between, the newer tokens are where both programs look. A store
-        // of theirs that cannot be written must not keep new tokens out of ours.
+        // Theirs first: if this process ends in between, the newer tokens are where both programs look. If
+        // theirs cannot be written, new tokens must still reach ours.
         if let Some(found) = found.filter(|record| self.is_shared(record))
             && let Err(error) = self.write_theirs(&found, new).await
         {
@@ -60,7 +60,7 @@ impl SharedStore {
         self.ours.compare_and_swap(lock, ours.as_ref(), new).await
     }
 
-    /// A login of our own, which is not shared, leaves theirs as it is.
+    /// Writes to the store of `mcp-remote`. A login of our own is not shared, and leaves theirs unchanged.
     async fn write_theirs(
         &self,
         found: &GrantRecord,
@@ -113,7 +113,7 @@ impl GrantStore for SharedStore {
     }
 }
 
-/// The record with the tokens of whichever store was written last.
+/// Returns the record with the tokens of the store that was written last.
 fn newest(mut record: GrantRecord, login: RemoteLogin) -> GrantRecord {
     let is_same = record.tokens.as_ref().is_some_and(|it| it.access == login.tokens.access);
     let received = record.tokens.as_ref().map(|it| it.received_at);

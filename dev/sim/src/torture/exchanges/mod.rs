@@ -8,7 +8,7 @@ mod trouble;
 
 use super::exchange::Exchange;
 
-/// Every script.
+/// Returns every script.
 pub fn all() -> impl Iterator<Item = Exchange> {
     let groups = [
         calls::EXCHANGES,

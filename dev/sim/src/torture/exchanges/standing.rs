@@ -98,5 +98,6 @@ async fn push(stage: &Stage, number: u64) {
 }
 
 pub(super) const URI: &str = "lab://";
-/// Longer than it takes to notice that an HTTP/2 connection is dead, and to open the stream anew.
+/// The pause before the last message: longer than it takes to notice that an HTTP/2 connection is dead, and
+/// to open the stream anew.
 const LONG_AFTER: Duration = Duration::from_secs(60);

@@ -36,7 +36,7 @@ impl Rig {
         lines
     }
 
-    /// Plays, and looks away before the last line: the client is still there.
+    /// Plays the script, and stops before the last line: the client is still there.
     pub(super) async fn play_until_before_the_end(&self, script: Value) {
         tokio::select! {
             _ = self.play(script) => panic!("it was to be interrupted"),
@@ -44,7 +44,7 @@ impl Rig {
         }
     }
 
-    /// Runs this tool and never answers.
+    /// Has the server run this tool and never answer.
     pub(super) fn hold(&self, tool: &str) {
         self.mcp.rule(When::tool(tool), Times::Always, |ask| async move {
             ask.run();

@@ -267,7 +267,7 @@ fn form(properties: Value) -> Form {
     Form::new(&request("?", json!({"type": "object", "properties": properties}))).unwrap()
 }
 
-/// The same, with its fields in this order.
+/// Returns a form with these properties, in their order.
 fn ordered(properties: &str) -> Form {
     let request =
         format!(r#"{{"message": "?", "requestedSchema": {{"properties": {properties}}}}}"#);

@@ -1,36 +1,36 @@
-//! Who may read the page: the browser of whoever was told its address.
+//! Decides who may read the page: the browser of the person who was told its address.
 //!
-//! A page of a stranger in that browser can make its own name point to this machine (DNS rebinding).
-//! It cannot change the name that the browser sends as `Host`, nor its own as `Origin`, and it does
-//! not know the token in the path.
+//! A foreign page in that browser can make its own name point to this machine (DNS rebinding). It cannot
+//! change the name that the browser sends as `Host`, nor its own as `Origin`, and it does not know the token
+//! in the path.
 
 use http::header::{HOST, HeaderName, ORIGIN};
 use http::{HeaderMap, Method, Request, StatusCode};
 use ridethrough_expose::Token;
 
-/// Decides what is answered.
+/// The rule for requests to the page.
 pub(super) struct PageAccess {
     hosts: [String; 2],
     origins: [String; 2],
     token: Token,
 }
 
-/// What may be asked for.
+/// A request that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// What comes after this number.
+    /// The lines after this number.
     Events(u64),
     Page,
     Script,
 }
 
-/// Why something is not answered.
+/// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closed {
     Host,
     Method,
     Origin,
-    /// There is nothing, or the token is wrong: who does not know it does not learn which.
+    /// Nothing is at this path, or the token is wrong: a client without the token does not learn which.
     Path,
 }
 
@@ -41,7 +41,7 @@ impl PageAccess {
         Self { hosts, origins, token }
     }
 
-    /// What this request asks for, if it may.
+    /// Returns what this request asks for, if it is allowed.
     pub(super) fn pass<B>(&self, request: &Request<B>) -> Result<Asked, Closed> {
         let headers = request.headers();
         let is_host = |host: &str| self.hosts.iter().any(|it| it.eq_ignore_ascii_case(host));
@@ -90,14 +90,15 @@ impl Closed {
     }
 }
 
-/// Whether the header is there once, with a value that fits.
+/// Whether the header occurs once, with a value that fits.
 fn is_only(headers: &HeaderMap, name: HeaderName, fits: impl Fn(&str) -> bool) -> bool {
     let mut values = headers.get_all(name).iter();
     let first = values.next().and_then(|it| it.to_str().ok());
     first.is_some_and(fits) && values.next().is_none()
 }
 
-/// The last that a browser has seen: it says so itself when it comes back, and the page does at first.
+/// Returns the number of the last line that a browser has: from `Last-Event-ID` when it comes back, and from
+/// the page at first.
 fn seen(headers: &HeaderMap, query: Option<&str>) -> u64 {
     let last = headers.get("last-event-id").and_then(|it| it.to_str().ok());
     let asked = query.and_then(|it| it.strip_prefix("after="));

@@ -1,7 +1,7 @@
-//! What the page shows: the last things that were seen, so many and no more.
+//! The content of the page: a bounded number of the last lines.
 //!
-//! Readers ask for what came after a number. A reader that is slow misses what is not kept any more;
-//! it holds nothing up and costs nothing.
+//! Readers ask for the lines after a number. A slow reader misses lines that are not kept any more; it holds
+//! nothing up and uses no memory.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use tokio::sync::watch;
 
-/// What is known now.
+/// The lines of the page, shared by its readers.
 pub(super) struct PageBoard {
     state: Mutex<BoardState>,
-    /// The number of the newest.
+    /// The number of the newest line.
     newest: watch::Sender<u64>,
 }
 
@@ -22,24 +22,24 @@ pub(super) struct BoardState {
     pub(super) server: String,
     /// What the server calls itself.
     pub(super) name: Option<String>,
-    /// The status that was told last.
+    /// The status that was shown last.
     pub(super) status: Option<BoardLine>,
-    /// The newest last.
+    /// The lines, the newest last.
     pub(super) kept: VecDeque<BoardLine>,
 }
 
-/// One thing that was seen.
+/// One line of the page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct BoardLine {
-    /// They count from one.
+    /// The number of the line, from one.
     pub(super) number: u64,
     pub(super) kind: BoardKind,
-    /// How long after the start.
+    /// How long after the start it was seen.
     pub(super) at: String,
     pub(super) words: String,
 }
 
-/// What was seen.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::talk::watch) enum BoardKind {
@@ -50,7 +50,7 @@ pub(in crate::talk::watch) enum BoardKind {
 }
 
 impl BoardKind {
-    /// In one word.
+    /// Returns the kind in one word.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Event => "event",
@@ -83,33 +83,33 @@ impl PageBoard {
             state.kept.pop_front();
         }
         state.kept.push_back(kept);
-        // Within the lock, so that whoever hears of a number finds it.
+        // Within the lock, so that a reader that learns of a number finds its line.
         self.newest.send_replace(number);
     }
 
-    /// Everything, as it is now.
+    /// Returns a copy of the whole content.
     pub(super) fn state(&self) -> BoardState {
         self.lock().clone()
     }
 
-    /// What came after this number, the oldest first: as many as are passed on at once.
+    /// Returns the lines after this number, the oldest first: as many as are sent at once.
     pub(super) fn after(&self, number: u64) -> Vec<BoardLine> {
         let state = self.lock();
         state.kept.iter().filter(|it| it.number > number).take(MOST_AT_ONCE).cloned().collect()
     }
 
-    /// Tells when something is added.
+    /// Returns a receiver that is notified of each new line.
     pub(super) fn newest(&self) -> watch::Receiver<u64> {
         self.newest.subscribe()
     }
 
     fn lock(&self) -> MutexGuard<'_, BoardState> {
-        // Nothing is half added.
+        // A line is added in one step, so a poisoned lock holds whole lines.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A server may send messages of many megabytes; stdout has them whole.
+/// Cuts long words: a server may send messages of many megabytes. stdout has them whole.
 fn shortened(words: &str) -> String {
     match words.char_indices().nth(MOST_WORDS) {
         Some((end, _)) => format!("{}…", &words[..end]),

@@ -1,5 +1,5 @@
-//! The page itself, in the style of all our pages. It can be read without scripts: then it is loaded
-//! anew every few seconds.
+//! The HTML of the page, in the style of all our pages. It works without scripts: the browser then reloads it
+//! every few seconds.
 
 use ridethrough_lab::page::{self, Life, Markup, Sign};
 
@@ -36,7 +36,7 @@ fn status(page: &mut Markup, status: Option<&BoardLine>) {
     });
 }
 
-/// The newest first, because that is what people look for.
+/// Writes the lines, the newest first, because people look for those.
 fn lines(page: &mut Markup, state: &BoardState) {
     let newest = state.kept.back().map_or(0, |it| it.number);
     page.words("h2", &[], "What was seen");
@@ -53,7 +53,7 @@ fn lines(page: &mut Markup, state: &BoardState) {
     });
 }
 
-/// The script makes lines of the same shape.
+/// Writes one line, in the markup that the script makes too.
 fn line(page: &mut Markup, kept: &BoardLine) {
     let class = match kept.kind {
         BoardKind::Missed => "seen missed event",
@@ -66,7 +66,7 @@ fn line(page: &mut Markup, kept: &BoardLine) {
     });
 }
 
-/// What makes the page follow.
+/// The script that keeps the page up to date.
 pub(super) const SCRIPT: &str = include_str!("live.js");
 const WAITING: &str = "not connected yet";
 const FOOT: &str = "Served by ridethrough watch for as long as it runs, to this machine only. The \

@@ -33,14 +33,14 @@ pub(super) async fn serve(listener: TcpListener, access: PageAccess, board: Arc<
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut open = JoinSet::new();
     loop {
-        // Whoever finds no place waits with the system, whose queue is bounded too.
+        // A connection without a place waits in the system's queue, which is bounded too.
         let place = places.clone().acquire_owned().await.expect("the places are never closed");
         while open.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((connection, _)) => {
                 open.spawn(answer(connection, server.clone(), place));
             }
-            // The browser is gone already, or the system has nothing to give for the moment.
+            // The browser has left already, or the system is out of resources for the moment.
             Err(_) => sleep(PAUSE).await,
         }
     }
@@ -51,7 +51,7 @@ async fn answer(connection: TcpStream, server: Arc<PageServer>, place: OwnedSema
         let server = server.clone();
         async move { Ok::<_, Infallible>(server.answer(&request)) }
     });
-    // A connection that breaks is the browser's to notice.
+    // A broken connection is for the browser to notice.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)
@@ -65,7 +65,8 @@ async fn answer(connection: TcpStream, server: Arc<PageServer>, place: OwnedSema
 struct PageServer {
     access: PageAccess,
     board: Arc<PageBoard>,
-    /// Places for pages that follow. They are fewer than connections, so that a page can always be read.
+    /// Places for pages that stay connected for updates. They are fewer than connections, so that a page can
+    /// always be loaded.
     streams: Arc<Semaphore>,
 }
 
@@ -99,27 +100,27 @@ impl PageServer {
     }
 }
 
-/// A page that follows.
+/// A page that stays connected for updates.
 struct PageFollower {
     board: Arc<PageBoard>,
     newest: watch::Receiver<u64>,
-    /// The last that it has.
+    /// The number of the last line that it has.
     after: u64,
     _place: OwnedSemaphorePermit,
 }
 
 impl PageFollower {
-    /// What came meanwhile, or a sign of life.
+    /// Returns the lines that came meanwhile, or a sign of life.
     async fn next(&mut self) -> Bytes {
         loop {
-            // Before looking, so that what comes in between is not overlooked.
+            // Before looking, so that a line that comes in between is not missed.
             self.newest.mark_unchanged();
             let news = self.board.after(self.after);
             if let Some(last) = news.last() {
                 self.after = last.number;
                 return news.iter().map(event).collect::<String>().into();
             }
-            // The board outlives its readers, so there is always somebody who may tell.
+            // The board outlives its readers, so the sender is not gone.
             if timeout(SIGN_OF_LIFE, self.newest.changed()).await.is_err() {
                 return Bytes::from_static(b":\n\n");
             }
@@ -127,7 +128,7 @@ impl PageFollower {
     }
 }
 
-/// A line as an event; JSON has no line ends.
+/// Returns a line as an event; JSON has no line breaks.
 fn event(kept: &BoardLine) -> String {
     let json = serde_json::to_string(kept).expect("strings and numbers are JSON");
     format!("id: {}\ndata: {json}\n\n", kept.number)
@@ -146,7 +147,8 @@ fn head(status: StatusCode, kind: &'static str, body: UnsyncBoxBody<Bytes, Infal
     answer
 }
 
-/// The address is a secret, so no other page may learn it; and no other page may show this one.
+/// The headers of every answer. The address is a secret, so no other page may learn it; and no other page may
+/// show this one.
 const HEADERS: [(HeaderName, &str); 5] = [
     (CACHE_CONTROL, "no-store"),
     (CONTENT_SECURITY_POLICY, "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
@@ -159,11 +161,11 @@ const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 const TOO_MANY: &str = "as many pages follow as may; close one of them, or reload this one\n";
-/// A browser opens a handful; more is a mistake.
+/// The most connections: a browser opens a handful.
 pub(super) const MOST_CONNECTIONS: usize = 32;
 pub(super) const MOST_STREAMS: usize = 8;
 const MOST_HEAD: usize = 16 << 10;
-/// How long the head of a request may take: browsers that dial ahead have it at hand.
+/// How long the head of a request may take: browsers that connect ahead of time send it at once.
 const PATIENCE: Duration = Duration::from_secs(5);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(100);

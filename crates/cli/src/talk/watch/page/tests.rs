@@ -83,7 +83,7 @@ async fn only_so_many_pages_follow_and_one_that_leaves_makes_room() {
     assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
     assert!(ask(&page, "", "").await.starts_with("HTTP/1.1 200 "));
     drop(followers.pop());
-    // A reader that left is noticed when something is written to it.
+    // The server notices that a reader left when it next writes.
     let again = async {
         loop {
             page.board.add(BoardKind::Event, "1 s", "x");
@@ -154,14 +154,14 @@ async fn ask(page: &LivePage, name: &str, headers: &str) -> String {
     raw(page, &format!("GET PATH{name} HTTP/1.1\r\nhost: HOST\r\n{headers}\r\n")).await
 }
 
-/// Sends this, with `HOST` and `PATH` as they are, and reads to the end.
+/// Sends this request, with `HOST` and `PATH` filled in, and reads to the end.
 async fn raw(page: &LivePage, request: &str) -> String {
     let mut connection = connect(page).await;
     let path = page.url().split_once(&address(page)).unwrap().1;
     let request = request.replace("HOST", &address(page)).replace("PATH", path);
     connection.write_all(request.as_bytes()).await.unwrap();
     let mut read = Vec::new();
-    // One that is closed unasked may be reset, and one that follows has no end.
+    // A connection that is closed early may be reset, and one that stays for updates has no end.
     let _ = timeout(PATIENCE, connection.read_to_end(&mut read)).await;
     String::from_utf8(read).unwrap()
 }
