@@ -150,7 +150,7 @@ impl TokenSource {
     /// Writes the tokens that are held. They are used whether or not that succeeds, and written later if it
     /// does not.
     async fn save(&self, lock: Option<&StoreLock>) {
-        let Some(lock) = lock else { return self.save_unsaved().await };
+        let Some(lock) = lock else { return self.write_unsaved().await };
         let (record, mut found) = {
             let memory = self.memory();
             (memory.to_store(), memory.stored.clone())
@@ -171,11 +171,22 @@ impl TokenSource {
         }
     }
 
-    /// Writes tokens that could not be written before.
-    pub(super) async fn save_unsaved(&self) {
+    /// Writes tokens that could not be written before, in a task of its own: a wait that is dropped must not
+    /// give the lock back in the middle of a write.
+    pub(super) async fn save_unsaved(self: &Arc<Self>) {
         if !self.memory().is_unsaved {
             return;
         }
+        let (source, working) = (self.clone(), self.at_work.begin());
+        let writing = tokio::spawn(async move {
+            let _working = working;
+            source.write_unsaved().await;
+        });
+        // A store of the application's own may panic; the tokens are written later.
+        let _ = writing.await;
+    }
+
+    async fn write_unsaved(&self) {
         let Ok(lock) = self.context.store.lock(&self.context.account).await else { return };
         let Ok(found) = self.context.load().await else { return };
         let record = self.memory().to_store();
