@@ -55,7 +55,10 @@ impl Grant {
         self.work = Work::Idle;
         let is_adopted = stored.is_some_and(|stored| self.adopt(stored));
         let usable = self.held.as_ref().filter(|held| held.is_usable(now));
+        let is_end_unknown = usable.is_some_and(|held| held.tokens.is_end_unknown(now));
         Some(match (is_adopted, then, usable) {
+            // A call whose token was refused outlives no second one, and the lock is ours.
+            (true, Then::Refresh, Some(_)) if is_end_unknown => self.refresh(now),
             (true, _, Some(held)) => Effect::UseToken(held.tokens.access.clone()),
             // Expired, but newer: its refresh token is the one to send. The lock may not be ours yet.
             (true, Then::Login(_), None) => self.decide(now),
