@@ -160,9 +160,12 @@ impl TokenSource {
             sleep(pause).await;
             match self.context.store.compare_and_swap(lock, found.as_ref(), Some(&record)).await {
                 Ok(Swap::Done) => return self.saved(record),
-                // A login of another process, or of another program: it counts more than a refresh.
-                Ok(Swap::Conflict(Some(other))) if is_newer(&other, &record) => return,
-                Ok(Swap::Conflict(other)) => found = other.map(|other| *other),
+                Ok(Swap::Conflict(other)) => {
+                    found = other.map(|other| *other);
+                    if self.is_overtaken(found.as_ref()) {
+                        return;
+                    }
+                }
                 Err(error) => {
                     let error = crate::error::with_causes(&error);
                     tracing::warn!(error, "new tokens could not be stored");
@@ -189,12 +192,11 @@ impl TokenSource {
     async fn write_unsaved(&self) {
         let Ok(lock) = self.context.store.lock(&self.context.account).await else { return };
         let Ok(found) = self.context.load().await else { return };
-        let record = self.memory().to_store();
-        let Some(record) = record.filter(|it| !found.as_ref().is_some_and(|f| is_newer(f, it)))
-        else {
-            self.memory().is_unsaved = false;
+        if self.is_overtaken(found.as_ref()) {
             return;
-        };
+        }
+        let record = self.memory().to_store();
+        let Some(record) = record else { return };
         if self.context.replace(&lock, found, &record).await.is_ok() {
             self.saved(record);
         }
@@ -209,6 +211,15 @@ impl TokenSource {
 
     /// Stores that the refresh token is not used any more, if it is not: other processes do not send it, and
     /// people can be told without asking anybody.
+    /// Whether there is something else in the store by now than when it was last read: a login of another
+    /// process or a logout counts more than a refresh. Then nothing is left to be written.
+    fn is_overtaken(&self, found: Option<&GrantRecord>) -> bool {
+        let mut memory = self.memory();
+        let is_overtaken = !memory.is_store_unchanged(found);
+        memory.is_unsaved &= !is_overtaken;
+        is_overtaken
+    }
+
     async fn note_end(&self, lock: Option<&StoreLock>) {
         let Some(lock) = lock else { return };
         let end = self.memory().grant().stopped().and_then(StoredEnd::of);
@@ -223,11 +234,6 @@ impl TokenSource {
             self.saved(ended);
         }
     }
-}
-
-fn is_newer(one: &GrantRecord, other: &GrantRecord) -> bool {
-    let received = |record: &GrantRecord| record.tokens.as_ref().map(|it| it.received_at);
-    received(one) > received(other)
 }
 
 /// A full disk or a network file system may recover at once.

@@ -57,10 +57,70 @@ async fn a_wait_that_is_dropped_in_the_middle_of_a_write_keeps_the_lock() {
     timeout(Duration::from_secs(20), store.lock(&key)).await.unwrap().unwrap();
 }
 
+/// By their times, the tokens in the store are newer.
+#[tokio::test]
+async fn they_are_written_later_although_the_clock_was_set_back() {
+    let world = World::start().await;
+    let (store, key) = (FailingStore::default(), key(&world));
+    world.clock.pass(Duration::from_secs(90_000));
+    let account = account(&world, &store);
+    account.log_in().await.unwrap();
+    world.clock.set_back(Duration::from_secs(80_000));
+    store.fails.store(true, Ordering::SeqCst);
+    account.token(None).await.unwrap();
+    account.work_ended().await;
+    assert_eq!(world.token_forms("refresh_token").len(), 1);
+    let before = store.load(&key).await.unwrap();
+
+    store.fails.store(false, Ordering::SeqCst);
+    let waiting = tokio::spawn(async move { account.renewed().await });
+
+    let written = async {
+        while store.load(&key).await.unwrap() == before {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(20), written).await.expect("they were given up");
+    waiting.abort();
+}
+
+/// By its times, the login in the store is older.
+#[tokio::test]
+async fn they_do_not_replace_a_login_of_another_process_after_the_clock_was_set_back() {
+    let world = World::start().await;
+    let (store, key) = (FailingStore::default(), key(&world));
+    let account = with_unsaved_tokens(&world, &store).await;
+    world.clock.set_back(Duration::from_secs(3000));
+    self::account(&world, &store).log_in().await.unwrap();
+    let login = store.load(&key).await.unwrap();
+
+    timeout(Duration::from_secs(20), account.renewed()).await.expect("the login is not taken");
+
+    let stored = store.load(&key).await.unwrap();
+    assert!(stored == login, "the login was replaced");
+}
+
+#[tokio::test]
+async fn they_do_not_undo_a_logout() {
+    let world = World::start().await;
+    let (store, key) = (FailingStore::default(), key(&world));
+    let account = with_unsaved_tokens(&world, &store).await;
+    let lock = store.lock(&key).await.unwrap();
+    let record = store.load(&key).await.unwrap();
+    store.compare_and_swap(&lock, record.as_ref(), None).await.unwrap();
+    drop(lock);
+
+    // Only the store is asked from here on.
+    tokio::time::pause();
+    let renewed = timeout(Duration::from_secs(60), account.renewed()).await;
+
+    assert!(renewed.is_err(), "there is no token");
+    assert!(store.load(&key).await.unwrap().is_none(), "the login is back");
+}
+
 /// An account with tokens that are used, and are not in the store.
 async fn with_unsaved_tokens(world: &World, store: &FailingStore) -> Account {
-    let oauth = oauth(store).person(robot()).clock(world.clock.read());
-    let account = oauth.account(&builder(world)).unwrap();
+    let account = account(world, store);
     account.log_in().await.unwrap();
     account.token(None).await.unwrap();
     world.clock.pass(Duration::from_secs(4000));
@@ -68,6 +128,11 @@ async fn with_unsaved_tokens(world: &World, store: &FailingStore) -> Account {
     account.token(None).await.unwrap();
     store.fails.store(false, Ordering::SeqCst);
     account
+}
+
+fn account(world: &World, store: &FailingStore) -> Account {
+    let oauth = oauth(store).person(robot()).clock(world.clock.read());
+    oauth.account(&builder(world)).unwrap()
 }
 
 fn key(world: &World) -> AccountKey {
