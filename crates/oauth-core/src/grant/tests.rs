@@ -203,6 +203,32 @@ fn a_refresh_that_cannot_be_made_needs_a_person_and_is_called_what_it_is() {
     assert_eq!(crate::store::StoredEnd::of(&reason), None, "nothing is written into the store");
 }
 
+/// The refresh token that was sent may be used up.
+#[test]
+fn of_a_useless_answer_the_refresh_token_is_kept_and_a_person_is_needed() {
+    let mut grant = grant(tokens(1, 3600));
+    let refresh = begin_refresh(&mut grant, at(4000));
+
+    let store = grant.handle_refresh(at(4001), id(&refresh), useless("r2")).unwrap();
+
+    assert_eq!(grant.tokens().unwrap().refresh, Some(Secret::new("r2")));
+    assert!(matches!(store, Effect::AskStore { purpose: StoreUse::Login, .. }), "{store:?}");
+}
+
+/// Otherwise two processes renew in turn, with each call.
+#[test]
+fn a_useless_answer_to_another_process_is_no_reason_to_try_again() {
+    let mut grant = grant(tokens(1, 3600));
+    let refresh = begin_refresh(&mut grant, at(4000));
+    let store = grant.handle_refresh(at(4001), id(&refresh), useless("r2")).unwrap();
+    let other = Tokens { refresh: Some(Secret::new("r3")), ..tokens(1, 3600) };
+
+    let next = grant.handle_store(at(4002), id(&store), Some(other)).unwrap();
+
+    let next = grant.handle_store(at(4002), id(&next), None).unwrap();
+    assert_eq!(next, Effect::LoginNeeded(LoginReason::NotRenewable("no identity".into())));
+}
+
 #[test]
 fn refusals_that_differ_or_lie_far_apart_keep_the_grant() {
     for (codes, gap) in [(["a", "b", "c"], 60), (["a", "a", "a"], 400)] {
@@ -605,6 +631,11 @@ fn sent(effect: &Effect) -> &str {
         Effect::RefreshWith { refresh_token, .. } => refresh_token.expose(),
         other => panic!("{other:?}"),
     }
+}
+
+fn useless(refresh: &str) -> RefreshOutcome {
+    let words = "no identity".to_owned();
+    RefreshOutcome::Useless { refresh: Some(Secret::new(refresh)), words }
 }
 
 fn dead() -> TokenError {

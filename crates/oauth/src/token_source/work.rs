@@ -57,7 +57,13 @@ impl TokenSource {
                     self.memory().under_way = Some(UnderWay::Refresh(id));
                     let outcome = self.refresh(&refresh_token, scope.as_deref()).await;
                     let now = self.context.now();
+                    let is_replaced = outcome.replaces_refresh_token();
                     let next = self.memory().grant().handle_refresh(now, id, outcome);
+                    if is_replaced && next.is_some() {
+                        // The old one is worth nothing any more.
+                        self.memory().is_unsaved = true;
+                        self.save(lock.as_ref()).await;
+                    }
                     // Before the lock is given back: whoever has it next must not send the token again.
                     self.note_end(lock.as_ref()).await;
                     next
@@ -117,9 +123,12 @@ impl TokenSource {
         };
         match token_answer::read(&answer, request.asked(), sent_at) {
             Err(error) => RefreshOutcome::Answered(Err(error)),
-            Ok(tokens) => match as_sent(tokens, self.sends_id_token()) {
+            Ok(tokens) => match as_sent(tokens.clone(), self.sends_id_token()) {
                 Some(tokens) => RefreshOutcome::Answered(Ok(tokens)),
-                None => RefreshOutcome::Impossible(LoginFailure::NoIdToken.to_string()),
+                None => RefreshOutcome::Useless {
+                    refresh: tokens.refresh,
+                    words: LoginFailure::NoIdToken.to_string(),
+                },
             },
         }
     }
@@ -202,15 +211,6 @@ impl TokenSource {
         }
     }
 
-    fn saved(&self, record: GrantRecord) {
-        let mut memory = self.memory();
-        memory.is_unsaved = false;
-        memory.stored = Some(record.clone());
-        memory.record = Some(record);
-    }
-
-    /// Stores that the refresh token is not used any more, if it is not: other processes do not send it, and
-    /// people can be told without asking anybody.
     /// Whether there is something else in the store by now than when it was last read: a login of another
     /// process or a logout counts more than a refresh. Then nothing is left to be written.
     fn is_overtaken(&self, found: Option<&GrantRecord>) -> bool {
@@ -220,6 +220,15 @@ impl TokenSource {
         is_overtaken
     }
 
+    fn saved(&self, record: GrantRecord) {
+        let mut memory = self.memory();
+        memory.is_unsaved = false;
+        memory.stored = Some(record.clone());
+        memory.record = Some(record);
+    }
+
+    /// Stores that the refresh token is not used any more, if it is not: other processes do not send it, and
+    /// people can be told without asking anybody.
     async fn note_end(&self, lock: Option<&StoreLock>) {
         let Some(lock) = lock else { return };
         let end = self.memory().grant().stopped().and_then(StoredEnd::of);
