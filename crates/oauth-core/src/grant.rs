@@ -207,11 +207,25 @@ pub enum AccessRefusal {
 pub enum RefreshOutcome {
     /// An answer, as [`crate::token_answer::read`] reads it.
     Answered(Result<Tokens, TokenError>),
-    /// Nothing was sent, or no answer can be used, and the next refresh would end alike; the reason is in
-    /// words for people.
+    /// Nothing was sent, and the next refresh would end alike; the reason is in words for people.
     Impossible(String),
     /// There is no answer: the server may have replaced the refresh token, or never seen it.
     Lost,
+    /// Tokens came, and requests cannot be sent with them: the server leaves out the identity token that is
+    /// sent as the access token. The next refresh would end alike.
+    Useless {
+        /// The refresh token that came; the one that was sent may be worth nothing any more.
+        refresh: Option<Secret>,
+        /// Why, in words for people.
+        words: String,
+    },
+}
+
+impl RefreshOutcome {
+    /// Whether it brings a refresh token, and nothing else that is of use.
+    pub const fn replaces_refresh_token(&self) -> bool {
+        matches!(self, Self::Useless { refresh: Some(_), .. })
+    }
 }
 
 /// The state of a grant, for people.

@@ -78,6 +78,13 @@ impl Tokens {
         Some(end.minus((life / 5).min(LONGEST_MARGIN)))
     }
 
+    /// Whether the clock was set back since they came, by more than the time that a renewal has: it does not
+    /// tell any more when they end.
+    pub fn is_end_unknown(&self, now: Timestamp) -> bool {
+        let margin = |due| self.expires_at.unwrap_or_default().since(due);
+        self.due_at().is_some_and(|due| self.received_at.since(now) > margin(due))
+    }
+
     /// These tokens, with what an answer may leave out of the tokens that it renews.
     #[must_use]
     pub fn renewing(mut self, old: &Self) -> Self {
@@ -119,6 +126,17 @@ mod tests {
         assert_eq!(due(60), 48);
         assert_eq!(due(0), 0);
         assert_eq!(Tokens::new(Secret::new("opaque"), NOW).due_at(), None);
+    }
+
+    #[test]
+    fn by_a_clock_that_was_set_back_an_end_is_unknown() {
+        let is_unknown =
+            |secs: u64| living(3600).is_end_unknown(NOW.minus(Duration::from_secs(secs)));
+
+        assert!(!is_unknown(0) && !is_unknown(60));
+        assert!(is_unknown(61) && is_unknown(86_400));
+        assert!(!living(3600).is_end_unknown(NOW + Duration::from_secs(86_400)));
+        assert!(!Tokens::new(Secret::new("opaque"), NOW).is_end_unknown(Timestamp::default()));
     }
 
     #[test]

@@ -50,6 +50,8 @@ impl CurrentToken {
 
     /// Asks for a better token than the one in force, or for the first one.
     pub(super) fn renew(&mut self, rejected: CredentialsId, challenge: Option<Challenge>) {
+        // Nothing polls it while a question is open, and it may hold a lock that the answer needs.
+        self.unasked.clear();
         let (hook, token, has_asked) = (self.hook.clone(), self.token.clone(), self.has_asked);
         let asking = async move {
             match hook {
@@ -138,4 +140,50 @@ pub(super) enum TokenChange {
     Another,
     /// An equal token, or the first one.
     AsBefore,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use tokio::sync::Mutex;
+
+    use super::*;
+
+    /// A hook that writes to a store under a lock, and reads it under that lock when it is asked.
+    struct Locking(Mutex<()>);
+
+    impl Credentials for Locking {
+        fn token<'a>(
+            &'a self,
+            _: Option<Refused<'a>>,
+        ) -> BoxFuture<'a, Result<Option<Token>, NoCredentials>> {
+            Box::pin(async {
+                let _lock = self.0.lock().await;
+                Ok(Token::bearer("better").ok())
+            })
+        }
+
+        fn renewed(&self) -> BoxFuture<'_, Token> {
+            Box::pin(async {
+                let _lock = self.0.lock().await;
+                std::future::pending().await
+            })
+        }
+    }
+
+    /// It was kept and not polled: in a simulated world two processes waited for each other for ever.
+    #[tokio::test(start_paused = true)]
+    async fn a_question_ends_the_wait_for_a_token_that_nobody_asked_for() {
+        let mut token = CurrentToken::new(Some(Arc::new(Locking(Mutex::new(())))));
+        token.keep(None);
+        let waiting = poll_fn(|context| token.poll_renewed(context)).now_or_never();
+        assert!(waiting.is_none());
+
+        token.renew(CredentialsId::new(0), None);
+
+        let asking = poll_fn(|context| token.poll_renewed(context));
+        let brought = timeout(Duration::from_secs(60), asking).await.expect("it holds the lock");
+        assert!(brought.token.unwrap().is_some());
+    }
 }

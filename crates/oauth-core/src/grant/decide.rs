@@ -23,7 +23,7 @@ impl Held {
 
     pub(super) fn is_due(&self, now: Timestamp) -> bool {
         let due = if self.has_no_life() { self.end() } else { self.tokens.due_at() };
-        due.is_some_and(|due| due <= now)
+        due.is_some_and(|due| due <= now) || self.tokens.is_end_unknown(now)
     }
 
     /// Whether the access token came a moment ago, in relation to its life.

@@ -55,7 +55,10 @@ impl Grant {
         self.work = Work::Idle;
         let is_adopted = stored.is_some_and(|stored| self.adopt(stored));
         let usable = self.held.as_ref().filter(|held| held.is_usable(now));
+        let is_end_unknown = usable.is_some_and(|held| held.tokens.is_end_unknown(now));
         Some(match (is_adopted, then, usable) {
+            // A call whose token was refused outlives no second one, and the lock is ours.
+            (true, Then::Refresh, Some(_)) if is_end_unknown => self.refresh(now),
             (true, _, Some(held)) => Effect::UseToken(held.tokens.access.clone()),
             // Expired, but newer: its refresh token is the one to send. The lock may not be ours yet.
             (true, Then::Login(_), None) => self.decide(now),
@@ -123,6 +126,12 @@ impl Grant {
             RefreshOutcome::Answered(Err(error)) => self.refresh_failed(now, error, had_scope),
             RefreshOutcome::Impossible(words) => self.stop(now, LoginReason::NotRenewable(words)),
             RefreshOutcome::Lost => self.at_once_or_later(now),
+            RefreshOutcome::Useless { refresh, words } => {
+                if let (Some(held), Some(refresh)) = (&mut self.held, refresh) {
+                    held.tokens.refresh = Some(refresh);
+                }
+                self.stop(now, LoginReason::NotRenewable(words))
+            }
         })
     }
 
@@ -217,8 +226,13 @@ impl Grant {
 
 impl Held {
     /// Keeps what is known about a refresh token that both sets have: what the server said about it still
-    /// holds.
+    /// holds. A refresh token beside an access token that could not be renewed is no better than the last.
     fn keep_experience_of(&mut self, old: Self) {
+        if let Some(why @ LoginReason::NotRenewable(_)) = &old.stopped
+            && self.tokens.access == old.tokens.access
+        {
+            self.stopped = Some(why.clone());
+        }
         if self.tokens.refresh != old.tokens.refresh {
             return;
         }

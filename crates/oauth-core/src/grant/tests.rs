@@ -203,6 +203,32 @@ fn a_refresh_that_cannot_be_made_needs_a_person_and_is_called_what_it_is() {
     assert_eq!(crate::store::StoredEnd::of(&reason), None, "nothing is written into the store");
 }
 
+/// The refresh token that was sent may be used up.
+#[test]
+fn of_a_useless_answer_the_refresh_token_is_kept_and_a_person_is_needed() {
+    let mut grant = grant(tokens(1, 3600));
+    let refresh = begin_refresh(&mut grant, at(4000));
+
+    let store = grant.handle_refresh(at(4001), id(&refresh), useless("r2")).unwrap();
+
+    assert_eq!(grant.tokens().unwrap().refresh, Some(Secret::new("r2")));
+    assert!(matches!(store, Effect::AskStore { purpose: StoreUse::Login, .. }), "{store:?}");
+}
+
+/// Otherwise two processes renew in turn, with each call.
+#[test]
+fn a_useless_answer_to_another_process_is_no_reason_to_try_again() {
+    let mut grant = grant(tokens(1, 3600));
+    let refresh = begin_refresh(&mut grant, at(4000));
+    let store = grant.handle_refresh(at(4001), id(&refresh), useless("r2")).unwrap();
+    let other = Tokens { refresh: Some(Secret::new("r3")), ..tokens(1, 3600) };
+
+    let next = grant.handle_store(at(4002), id(&store), Some(other)).unwrap();
+
+    let next = grant.handle_store(at(4002), id(&next), None).unwrap();
+    assert_eq!(next, Effect::LoginNeeded(LoginReason::NotRenewable("no identity".into())));
+}
+
 #[test]
 fn refusals_that_differ_or_lie_far_apart_keep_the_grant() {
     for (codes, gap) in [(["a", "b", "c"], 60), (["a", "a", "a"], 400)] {
@@ -415,7 +441,36 @@ fn a_clock_that_jumps_by_a_day_costs_one_refresh_at_most() {
     grant.handle_refresh(at(day), id(&refresh), Answered(Ok(new)));
 
     assert_eq!(grant.want_token(at(day + 1)), use_token(2));
-    assert_eq!(grant.want_token(at(1)), use_token(2));
+    assert_eq!(grant.want_token(at(day - 30)), use_token(2));
+}
+
+/// By its times it lives for another day, and the server refuses it within the hour.
+#[test]
+fn a_token_from_before_the_clock_was_set_back_is_renewed_while_it_is_used() {
+    let day = 86_400;
+    let new = Tokens { received_at: at(day), ..tokens(1, day + 3600) };
+    let mut grant = grant(new);
+
+    let refresh = begin_refresh(&mut grant, at(100));
+
+    assert_eq!(sent(&refresh), "r1");
+    assert_eq!(grant.want_token(at(101)), use_token(1));
+    let renewed = Tokens { received_at: at(101), ..tokens(2, 3701) };
+    grant.handle_refresh(at(102), id(&refresh), Answered(Ok(renewed)));
+    assert_eq!(grant.want_token(at(103)), use_token(2));
+}
+
+/// A call outlives one refused token, not two.
+#[test]
+fn a_token_of_another_process_from_before_the_clock_was_set_back_is_renewed_and_not_used() {
+    let day = 86_400;
+    let mut grant = grant(tokens(1, 3600));
+    let store = refuse(&mut grant, 2000, "a1");
+    let other = Tokens { received_at: at(day), ..tokens(2, day + 3600) };
+
+    let refresh = grant.handle_store(at(2000), id(&store), Some(other)).unwrap();
+
+    assert_eq!(sent(&refresh), "r2");
 }
 
 #[test]
@@ -576,6 +631,11 @@ fn sent(effect: &Effect) -> &str {
         Effect::RefreshWith { refresh_token, .. } => refresh_token.expose(),
         other => panic!("{other:?}"),
     }
+}
+
+fn useless(refresh: &str) -> RefreshOutcome {
+    let words = "no identity".to_owned();
+    RefreshOutcome::Useless { refresh: Some(Secret::new(refresh)), words }
 }
 
 fn dead() -> TokenError {

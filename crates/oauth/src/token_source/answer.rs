@@ -36,6 +36,11 @@ impl TokenSource {
         let challenges = refused.challenge.map(read).unwrap_or_default();
         self.memory().challenges = challenges.clone();
         if let Some(Demand::MoreScope(scopes)) = challenges.demand(StatusCode::FORBIDDEN) {
+            let wanted = WantedLogin { scopes: Some(scopes.clone()), issuer: None };
+            // Nobody has to be asked for what another process has been granted.
+            if let Some(record) = self.other_login(&wanted).await {
+                return self.hand_out_of(&record);
+            }
             let effect = self.demand_scope(&scopes);
             return self.settle(effect, LoginRule::IfNeeded).await;
         }

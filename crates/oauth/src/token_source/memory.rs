@@ -215,6 +215,19 @@ impl Memory {
         *self = Self { challenges, ..Self::default() };
     }
 
+    /// Whether the store still holds the tokens that it held when it was last read, so that those of the grant
+    /// came after them. Times do not tell: the clock may have been set back.
+    pub(super) fn is_store_unchanged(&self, found: Option<&GrantRecord>) -> bool {
+        let tokens = |record: &GrantRecord| record.tokens.clone();
+        let known = self.stored.as_ref().and_then(tokens);
+        match (known, found.and_then(|it| it.tokens.as_ref())) {
+            (Some(known), Some(found)) => {
+                known.access == found.access && known.refresh == found.refresh
+            }
+            (known, found) => known.is_none() && found.is_none(),
+        }
+    }
+
     /// The record as it should be stored: with the tokens that are held.
     pub(super) fn to_store(&self) -> Option<GrantRecord> {
         let mut record = self.record.clone()?;

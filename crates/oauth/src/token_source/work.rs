@@ -57,7 +57,13 @@ impl TokenSource {
                     self.memory().under_way = Some(UnderWay::Refresh(id));
                     let outcome = self.refresh(&refresh_token, scope.as_deref()).await;
                     let now = self.context.now();
+                    let is_replaced = outcome.replaces_refresh_token();
                     let next = self.memory().grant().handle_refresh(now, id, outcome);
+                    if is_replaced && next.is_some() {
+                        // The old one is worth nothing any more.
+                        self.memory().is_unsaved = true;
+                        self.save(lock.as_ref()).await;
+                    }
                     // Before the lock is given back: whoever has it next must not send the token again.
                     self.note_end(lock.as_ref()).await;
                     next
@@ -117,9 +123,12 @@ impl TokenSource {
         };
         match token_answer::read(&answer, request.asked(), sent_at) {
             Err(error) => RefreshOutcome::Answered(Err(error)),
-            Ok(tokens) => match as_sent(tokens, self.sends_id_token()) {
+            Ok(tokens) => match as_sent(tokens.clone(), self.sends_id_token()) {
                 Some(tokens) => RefreshOutcome::Answered(Ok(tokens)),
-                None => RefreshOutcome::Impossible(LoginFailure::NoIdToken.to_string()),
+                None => RefreshOutcome::Useless {
+                    refresh: tokens.refresh,
+                    words: LoginFailure::NoIdToken.to_string(),
+                },
             },
         }
     }
@@ -150,7 +159,7 @@ impl TokenSource {
     /// Writes the tokens that are held. They are used whether or not that succeeds, and written later if it
     /// does not.
     async fn save(&self, lock: Option<&StoreLock>) {
-        let Some(lock) = lock else { return self.save_unsaved().await };
+        let Some(lock) = lock else { return self.write_unsaved().await };
         let (record, mut found) = {
             let memory = self.memory();
             (memory.to_store(), memory.stored.clone())
@@ -160,9 +169,12 @@ impl TokenSource {
             sleep(pause).await;
             match self.context.store.compare_and_swap(lock, found.as_ref(), Some(&record)).await {
                 Ok(Swap::Done) => return self.saved(record),
-                // A login of another process, or of another program: it counts more than a refresh.
-                Ok(Swap::Conflict(Some(other))) if is_newer(&other, &record) => return,
-                Ok(Swap::Conflict(other)) => found = other.map(|other| *other),
+                Ok(Swap::Conflict(other)) => {
+                    found = other.map(|other| *other);
+                    if self.is_overtaken(found.as_ref()) {
+                        return;
+                    }
+                }
                 Err(error) => {
                     let error = crate::error::with_causes(&error);
                     tracing::warn!(error, "new tokens could not be stored");
@@ -171,22 +183,41 @@ impl TokenSource {
         }
     }
 
-    /// Writes tokens that could not be written before.
-    pub(super) async fn save_unsaved(&self) {
+    /// Writes tokens that could not be written before, in a task of its own: a wait that is dropped must not
+    /// give the lock back in the middle of a write.
+    pub(super) async fn save_unsaved(self: &Arc<Self>) {
         if !self.memory().is_unsaved {
             return;
         }
+        let (source, working) = (self.clone(), self.at_work.begin());
+        let writing = tokio::spawn(async move {
+            let _working = working;
+            source.write_unsaved().await;
+        });
+        // A store of the application's own may panic; the tokens are written later.
+        let _ = writing.await;
+    }
+
+    async fn write_unsaved(&self) {
         let Ok(lock) = self.context.store.lock(&self.context.account).await else { return };
         let Ok(found) = self.context.load().await else { return };
-        let record = self.memory().to_store();
-        let Some(record) = record.filter(|it| !found.as_ref().is_some_and(|f| is_newer(f, it)))
-        else {
-            self.memory().is_unsaved = false;
+        if self.is_overtaken(found.as_ref()) {
             return;
-        };
+        }
+        let record = self.memory().to_store();
+        let Some(record) = record else { return };
         if self.context.replace(&lock, found, &record).await.is_ok() {
             self.saved(record);
         }
+    }
+
+    /// Whether there is something else in the store by now than when it was last read: a login of another
+    /// process or a logout counts more than a refresh. Then nothing is left to be written.
+    fn is_overtaken(&self, found: Option<&GrantRecord>) -> bool {
+        let mut memory = self.memory();
+        let is_overtaken = !memory.is_store_unchanged(found);
+        memory.is_unsaved &= !is_overtaken;
+        is_overtaken
     }
 
     fn saved(&self, record: GrantRecord) {
@@ -212,11 +243,6 @@ impl TokenSource {
             self.saved(ended);
         }
     }
-}
-
-fn is_newer(one: &GrantRecord, other: &GrantRecord) -> bool {
-    let received = |record: &GrantRecord| record.tokens.as_ref().map(|it| it.received_at);
-    received(one) > received(other)
 }
 
 /// A full disk or a network file system may recover at once.

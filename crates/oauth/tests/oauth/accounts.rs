@@ -102,6 +102,26 @@ async fn a_login_with_the_identity_token_stays_one_in_every_process() {
     assert_eq!(world.token_forms("refresh_token").len(), 1);
 }
 
+/// The one that was sent is used up: to send it again ends the login of all.
+#[tokio::test]
+async fn a_refresh_without_the_identity_token_keeps_the_refresh_token_that_came() {
+    let world = World::start().await;
+    world.state().wants_id_token = true;
+    let store = MemoryStore::default();
+    let oauth = || OAuth::new("test app").store(store.clone()).clock(world.clock.read());
+    let account = oauth().use_id_token().person(robot()).account(&builder(&world)).unwrap();
+    account.log_in().await.unwrap();
+    world.state().wants_id_token = false;
+    world.end_access_tokens();
+    call(&client(&world, oauth())).await.unwrap_err();
+    world.state().wants_id_token = true;
+
+    let called = call(&client(&world, oauth())).await;
+
+    assert_eq!(called.unwrap(), "hello");
+    assert_eq!(world.count("one", "/authorize"), 1);
+}
+
 async fn take_away(world: &World, store: &MemoryStore) {
     let key = account_key(world);
     let lock = store.lock(&key).await.unwrap();

@@ -21,4 +21,5 @@ mod refreshes;
 mod secrets;
 mod stores;
 mod support;
+mod unsaved;
 mod waiting;

@@ -10,6 +10,7 @@ use ridethrough_oauth::OAuth;
 use ridethrough_oauth::person::from_fn;
 use ridethrough_oauth::store::{GrantStore, MemoryStore, StoreError, StoreLock, Swap};
 use ridethrough_oauth_core::store::{AccountKey, GrantRecord};
+use serde_json::json;
 use tokio::time::timeout;
 
 use crate::support::{World, builder, call, client, robot};
@@ -47,6 +48,23 @@ async fn a_login_of_another_process_at_the_new_issuer_is_enough() {
     assert_eq!(call(&alone).await.unwrap(), "hello");
 
     assert_eq!(world.count("two", "/authorize"), 1);
+}
+
+/// A program without a person cannot ask for it, and does not have to.
+#[tokio::test]
+async fn more_scope_that_another_process_was_granted_is_enough() {
+    let world = World::start().await;
+    let store = MemoryStore::default();
+    let oauth = || oauth().store(store.clone());
+    let (attended, alone) = (client(&world, oauth().person(robot())), client(&world, oauth()));
+    call(&attended).await.unwrap();
+    call(&alone).await.unwrap();
+    attended.call_tool("admin", json!({})).await.unwrap();
+
+    let called = alone.call_tool("admin", json!({})).await;
+
+    assert!(called.is_ok(), "{called:?}");
+    assert_eq!(world.count("one", "/authorize"), 2);
 }
 
 /// Each look at the store once was the reason for the next one.

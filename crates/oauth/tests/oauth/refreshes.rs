@@ -1,14 +1,10 @@
 //! Tokens that end are renewed, once, and never at the cost of the login.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ridethrough::credentials::Credentials;
-use ridethrough::transport::BoxFuture;
 use ridethrough_oauth::OAuth;
-use ridethrough_oauth::store::{FileStore, GrantStore, MemoryStore, StoreError, StoreLock, Swap};
-use ridethrough_oauth_core::store::{AccountKey, GrantRecord};
+use ridethrough_oauth::store::{FileStore, MemoryStore};
 use serde_json::json;
 
 use crate::support::{Answer, Folder, Rotation, World, builder, call, client, robot};
@@ -234,60 +230,6 @@ async fn a_server_that_refuses_each_new_token_opens_no_window_after_the_first() 
 
     assert_eq!(world.count("one", "/authorize"), 1);
     assert!(world.count("one", "/token") <= 2);
-}
-
-/// The answer came, and the disk was full.
-#[tokio::test]
-async fn tokens_that_could_not_be_stored_are_used_and_cost_no_login() {
-    let world = World::start().await;
-    let store = FailingStore::default();
-    let one = client(&world, oauth().store(store.clone()).person(robot()));
-    call(&one).await.unwrap();
-    world.end_access_tokens();
-    store.fails.store(true, Ordering::SeqCst);
-    call(&one).await.unwrap();
-    let renewed = world.state().access.keys().next().unwrap().clone();
-    store.fails.store(false, Ordering::SeqCst);
-
-    world.end_access_tokens();
-    call(&one).await.unwrap();
-
-    let two = client(&world, oauth().store(store));
-    call(&two).await.unwrap();
-    assert!(!world.state().access.contains_key(&renewed));
-    assert_eq!(world.count("one", "/authorize"), 1);
-}
-
-/// A store that can be read and not be written.
-#[derive(Clone, Default)]
-struct FailingStore {
-    store: MemoryStore,
-    fails: Arc<AtomicBool>,
-}
-
-impl GrantStore for FailingStore {
-    fn load<'a>(
-        &'a self,
-        account: &'a AccountKey,
-    ) -> BoxFuture<'a, Result<Option<GrantRecord>, StoreError>> {
-        self.store.load(account)
-    }
-
-    fn lock<'a>(&'a self, account: &'a AccountKey) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
-        self.store.lock(account)
-    }
-
-    fn compare_and_swap<'a>(
-        &'a self,
-        lock: &'a StoreLock,
-        expected: Option<&'a GrantRecord>,
-        new: Option<&'a GrantRecord>,
-    ) -> BoxFuture<'a, Result<Swap, StoreError>> {
-        if self.fails.load(Ordering::SeqCst) {
-            return Box::pin(async { Err(StoreError::Other("no space".to_owned())) });
-        }
-        self.store.compare_and_swap(lock, expected, new)
-    }
 }
 
 fn oauth() -> OAuth {

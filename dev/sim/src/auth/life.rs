@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ridethrough::Client;
+use ridethrough::{Client, ClientBuilder};
 use ridethrough_core::rng::Rng;
 use ridethrough_lab::{Protocol, Server, Service, Turn};
 use ridethrough_oauth::{ClientBuilderExt, OAuth, Timestamp};
@@ -86,23 +86,27 @@ impl AuthLife {
     }
 
     fn start(&mut self, place: usize) -> Running {
-        let number = {
-            let mut oracle = self.truth.oracle();
-            oracle.started += 1;
-            oracle.started as usize
-        };
-        let process = Process::new(place, number);
-        let builder = Client::builder(RESOURCE)
+        let process = self.process(place);
+        let builder = self.builder(&process).oauth(self.oauth(&process));
+        let client = builder.expect(GOOD).build().expect(GOOD);
+        Running { process, client }
+    }
+
+    fn process(&self, place: usize) -> Process {
+        let mut oracle = self.truth.oracle();
+        oracle.started += 1;
+        Process::new(place, oracle.started as usize)
+    }
+
+    fn builder(&mut self, process: &Process) -> ClientBuilder {
+        Client::builder(RESOURCE)
             .dial(ProcessDial {
                 process: process.clone(),
                 truth: self.truth.clone(),
                 servers: self.servers.clone(),
             })
             .sleep_clock(|| Duration::from_secs(1_000_000_000))
-            .seed(self.rng.next_u64());
-        let builder = builder.oauth(self.oauth(&process)).expect("every setting is a good one");
-        let client = builder.build().expect("every setting is a good one");
-        Running { process, client }
+            .seed(self.rng.next_u64())
     }
 
     fn oauth(&self, process: &Process) -> OAuth {
@@ -176,6 +180,7 @@ impl AuthLife {
     async fn recover(&mut self) {
         for place in 0..self.shape.processes {
             let began = Instant::now();
+            let mut has_logged_in = false;
             loop {
                 let told = self.call(place).await;
                 if matches!(told, Told::Answered(_)) {
@@ -188,17 +193,33 @@ impl AuthLife {
                 }
                 // Whoever has a person finds out that somebody must log in.
                 self.call(0).await;
+                let is_told = place >= self.shape.attended && self.truth.oracle().needs_login();
+                if is_told && !has_logged_in && began.elapsed() > Duration::from_secs(300) {
+                    // Or does not: its token may be good for an hour although its client is forgotten.
+                    self.log_in_by_hand().await;
+                    has_logged_in = true;
+                }
                 tokio::time::sleep(Duration::from_secs(2)).await;
             }
         }
     }
 
+    /// Somebody has read that they must log in, and does so with a program of its own.
+    async fn log_in_by_hand(&mut self) {
+        let process = self.process(0);
+        let account = self.oauth(&process).account(&self.builder(&process)).expect(GOOD);
+        let logged_in = account.log_in().await;
+        self.truth.oracle().note(|| format!("somebody logs in by hand: {}", logged_in.is_ok()));
+    }
+
     async fn end(self) -> Lived {
         let all = std::mem::take(&mut *self.places.all());
         for Running { client, .. } in all {
-            let closed = tokio::time::timeout(Duration::from_secs(6), client.close()).await;
+            let within = self.truth.oracle().longest_close();
+            let closed = tokio::time::timeout(within, client.close()).await;
             if closed.is_err() {
-                self.truth.oracle().broken("leaving is quick", "a client took 6 s".to_owned());
+                let what = format!("a client took {within:?}");
+                self.truth.oracle().broken("leaving is quick", what);
             }
         }
         self.servers.kill().await;
@@ -273,5 +294,6 @@ fn server(service: impl Service) -> Server {
     Server::with_authority(Protocol::Http1, AUTHORITY.clone(), service)
 }
 
+const GOOD: &str = "every setting is a good one";
 /// What the wall clock says at the beginning, in milliseconds.
 const EPOCH: i64 = 1_800_000_000_000;

@@ -47,13 +47,17 @@ pub(crate) async fn consent(url: &str) -> Answer {
     get(&location).await
 }
 
-/// The system's clock, which tests turn ahead.
+/// The system's clock, which tests set ahead, and back by no more.
 #[derive(Clone, Default)]
 pub(crate) struct TestClock(Arc<AtomicU64>);
 
 impl TestClock {
     pub(crate) fn pass(&self, time: Duration) {
         self.0.fetch_add(time.as_millis() as u64, Ordering::SeqCst);
+    }
+
+    pub(crate) fn set_back(&self, time: Duration) {
+        self.0.fetch_sub(time.as_millis() as u64, Ordering::SeqCst);
     }
 
     pub(crate) fn read(&self) -> impl Fn() -> Timestamp + Send + Sync + 'static {

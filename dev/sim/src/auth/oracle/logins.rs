@@ -46,6 +46,11 @@ impl AuthOracle {
         }
     }
 
+    /// Whether nothing but a login helps.
+    pub(in crate::auth) const fn needs_login(&self) -> bool {
+        self.needed_since.is_some()
+    }
+
     /// Whether a login was needed a moment ago, when this process decided.
     fn was_needed_lately(&self) -> bool {
         let is_recent = |at: Instant| at.elapsed() < Duration::from_secs(15);
@@ -108,9 +113,14 @@ impl AuthOracle {
         let waiting = self.waiting.entry(process).or_default();
         *waiting += change;
         let waiting = *waiting;
-        if let Some(until) = self.stepping_up.get_mut(&process).filter(|_| change < 0) {
-            // The code is still to be exchanged, which has 10 s.
-            until.get_or_insert_with(|| Instant::now() + Duration::from_secs(12));
+        let now = Instant::now();
+        if let Some(until) = self.stepping_up.get_mut(&process) {
+            match change {
+                // What was pasted was somebody else's: the person is waited for again.
+                1.. => *until = until.filter(|until| *until < now),
+                // The code is still to be exchanged, which has 10 s.
+                _ => *until = until.or(Some(now + Duration::from_secs(12))),
+            }
         }
         if waiting > 1 {
             let what = format!("process {process} has {waiting}");

@@ -112,6 +112,13 @@ impl AuthOracle {
         self.reconsider();
     }
 
+    /// How long a client may take to leave. It waits for a refresh that is under way, for 15 s at most: one
+    /// that met trouble has 10 s for its answer, and its repetition 10 s more.
+    pub(in crate::auth) fn longest_close(&self) -> Duration {
+        let recent = |at: &Instant| at.elapsed() < Duration::from_secs(25);
+        Duration::from_secs(if self.troubles.back().is_some_and(recent) { 16 } else { 6 })
+    }
+
     /// Records that an issuer cannot be reached, or can be again.
     pub(in crate::auth) fn outage(&mut self) {
         self.troubles.extend([Instant::now(), Instant::now()]);
