@@ -15,6 +15,7 @@ mod listener;
 mod logins;
 mod machines;
 mod moved;
+mod near;
 mod others;
 mod possession;
 mod refreshes;
