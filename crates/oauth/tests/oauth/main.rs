@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod accounts;
+mod away;
 #[cfg(unix)]
 mod beside_mcp_remote;
 mod canary;
