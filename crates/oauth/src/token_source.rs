@@ -18,6 +18,7 @@ mod memory;
 mod others;
 mod outlook;
 mod patience;
+mod step_up;
 mod store_look;
 mod work;
 
