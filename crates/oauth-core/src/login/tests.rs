@@ -306,6 +306,7 @@ fn request<'a>(
             server,
         ))),
         resource: Some("https://mcp.example"),
+        key_thumbprint: None,
         extra_parameters: extra,
     }
 }
