@@ -102,6 +102,12 @@ impl End {
     pub(crate) const fn is_unauthorized(&self) -> bool {
         matches!(self, Self::Upstream(Err(error)) if matches!(error.kind, Kind::Unauthorized))
     }
+
+    /// Whether the upstream wants more scope than the credentials have.
+    pub(crate) fn lacks_scope(&self) -> bool {
+        let Self::Upstream(Err(error)) = self else { return false };
+        self.is_unauthorized() && error.status.is_some_and(|status| status.as_u16() == 403)
+    }
 }
 
 impl Calls {

@@ -12,6 +12,7 @@
 //! request goes to the upstream.
 
 mod page;
+mod step_up;
 mod wait;
 
 use std::time::Duration;
@@ -28,6 +29,7 @@ use crate::harmless::harmless;
 
 use page::HostPerson;
 pub(crate) use page::page_required;
+use step_up::StepUpDesk;
 pub(crate) use wait::{Gate, Passed, Wait, pass};
 
 /// How people are told to log in.
@@ -57,6 +59,8 @@ pub(crate) struct LoginDesk {
     gate: watch::Sender<Gate>,
     /// How many logins were begun; names the next one.
     count: u64,
+    /// More scope for calls that lack it, while no login is needed for the others.
+    pub(crate) step_up: StepUpDesk,
 }
 
 /// A login that the host was asked for, or is about to be.
@@ -85,6 +89,16 @@ enum NextOffer {
     Now,
 }
 
+impl NextOffer {
+    fn is_due(self, now: Instant) -> bool {
+        match self {
+            Self::At(at) => at <= now,
+            Self::Never => false,
+            Self::Now => true,
+        }
+    }
+}
+
 /// What happened.
 #[derive(Debug)]
 pub(crate) enum LoginNews {
@@ -94,6 +108,10 @@ pub(crate) enum LoginNews {
     Ended(Result<(), LoginFailure>),
     /// The page to show is known.
     Page(LoginPrompt),
+    /// The login for more scope is over.
+    ScopeEnded(Result<(), LoginFailure>),
+    /// The page for more scope is known.
+    ScopePage(LoginPrompt),
 }
 
 /// What the host must be told about a page that is over.
@@ -108,6 +126,7 @@ pub(crate) struct Closing {
 impl LoginDesk {
     pub(crate) fn new(account: Account, advice: LoginAdvice) -> Self {
         Self {
+            step_up: StepUpDesk::new(account.clone(), advice.clone()),
             state: account.watch(),
             watching: watching(account.watch()),
             account,
@@ -145,6 +164,7 @@ impl LoginDesk {
         tokio::select! {
             biased;
             news = host_login => news,
+            news = self.step_up.next() => news,
             (watch, _) = &mut self.watching => {
                 self.watching = watching(watch);
                 LoginNews::Changed
@@ -189,11 +209,7 @@ impl LoginDesk {
 
     /// Begins the login that the host is asked for, unless one is under way or the person was asked lately.
     pub(crate) fn offer(&mut self, now: Instant) {
-        let may_offer = match self.next_offer {
-            NextOffer::At(at) => at <= now,
-            NextOffer::Never => false,
-            NextOffer::Now => true,
-        };
+        let may_offer = self.next_offer.is_due(now);
         // Of a server that refuses what it has just granted, a person cannot expect more of another login.
         let would_help = self.needed().is_some_and(|why| why != LoginReason::FreshTokenRefused);
         if self.host_login.is_some() || !may_offer || !would_help {
@@ -270,14 +286,7 @@ impl LoginDesk {
             self.last_failure = Some(why.to_owned());
             self.gate.send_replace(Gate::Closed);
         }
-        match login.request {
-            PageRequest::Accepted => Closing { completed: Some(login.id), withdrawn: None },
-            PageRequest::NotSent => Closing::default(),
-            // A host may open the page and never answer.
-            PageRequest::Unanswered => {
-                Closing { completed: Some(login.id.clone()), withdrawn: Some(login.id) }
-            }
-        }
+        login.closing()
     }
 
     /// What a call is told that cannot be made, and what people are told once.
@@ -303,6 +312,18 @@ pub(crate) enum Access {
 }
 
 impl HostLogin {
+    /// What the host must be told when it is over.
+    fn closing(self) -> Closing {
+        match self.request {
+            PageRequest::Accepted => Closing { completed: Some(self.id), withdrawn: None },
+            PageRequest::NotSent => Closing::default(),
+            // A host may open the page and never answer.
+            PageRequest::Unanswered => {
+                Closing { completed: Some(self.id.clone()), withdrawn: Some(self.id) }
+            }
+        }
+    }
+
     async fn next(&mut self) -> LoginNews {
         tokio::select! {
             biased;

@@ -98,7 +98,6 @@ pub(crate) fn play(args: &BridgeArgs) -> Result<ExitCode> {
 impl BridgeArgs {
     /// Checks everything that can be wrong before anything is sent.
     fn check(&self) -> Result<(Target, Settings), Misuse> {
-        self.foreign.check()?;
         let target = target::behind_bridge(&self.server)?;
         place::check(url_of(&target), self.options.allow_http)?;
         let file = self.header_file.as_deref().map(header_file::read).transpose()?;

@@ -13,12 +13,19 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 use ridethrough_core::secrets::Secrets;
 
 static KNOWN: LazyLock<RwLock<Secrets>> = LazyLock::new(RwLock::default);
+/// Apart: a bridge gets a new token every hour, and what was configured must not be forgotten for it.
+static TOKENS: LazyLock<RwLock<Secrets>> = LazyLock::new(RwLock::default);
 static WAS_MASKED: AtomicBool = AtomicBool::new(false);
 
 /// Keeps the query of this URL and these header values out of everything that is printed.
 pub(crate) fn keep(url: &str, shown: &[(&str, &str)]) {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     keep_in(&mut known, url, shown);
+}
+
+/// Keeps the token of a login out of everything that is printed, until many others have followed.
+pub(crate) fn keep_token(token: &str) {
+    TOKENS.write().unwrap_or_else(PoisonError::into_inner).keep(token);
 }
 
 /// Returns the secrets in the query of this URL and in these headers, for callers that mask by themselves.
@@ -39,31 +46,33 @@ fn keep_in(secrets: &mut Secrets, url: &str, shown: &[(&str, &str)]) {
 
 /// Returns the text without the known secrets.
 pub(crate) fn masked(text: &str) -> String {
-    let masked = KNOWN.read().unwrap_or_else(PoisonError::into_inner).masked(text);
-    note(masked != text);
-    masked
+    without(text, Secrets::masked)
 }
 
 /// Returns a sentence of ours without the secrets that cannot be a word of it.
 pub(crate) fn masked_in_ours(text: &str) -> String {
-    let masked = KNOWN.read().unwrap_or_else(PoisonError::into_inner).masked_but_words(text);
-    note(masked != text);
-    masked
+    without(text, Secrets::masked_but_words)
 }
 
 /// Returns JSON without the known secrets, whichever escapes its strings use.
 pub(crate) fn masked_json(json: &str) -> String {
-    let masked = KNOWN.read().unwrap_or_else(PoisonError::into_inner).masked_json(json);
-    note(masked.is_some());
-    masked.unwrap_or_else(|| json.to_owned())
+    without(json, |secrets, json| secrets.masked_json(json).unwrap_or_else(|| json.to_owned()))
 }
 
 /// Returns JSON of ours without the secrets that cannot be a word of it.
 pub(crate) fn masked_in_our_json(json: &str) -> String {
-    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
-    let masked = known.masked_json_but_words(json);
-    note(masked.is_some());
-    masked.unwrap_or_else(|| json.to_owned())
+    without(json, |secrets, json| {
+        secrets.masked_json_but_words(json).unwrap_or_else(|| json.to_owned())
+    })
+}
+
+fn without(text: &str, mask: impl Fn(&Secrets, &str) -> String) -> String {
+    let mut masked = text.to_owned();
+    for secrets in [&KNOWN, &TOKENS] {
+        masked = mask(&secrets.read().unwrap_or_else(PoisonError::into_inner), &masked);
+    }
+    note(masked != text);
+    masked
 }
 
 /// Returns the beginning of a server's words, short enough for a sentence. It masks first, because a secret
@@ -102,5 +111,18 @@ mod tests {
         assert_eq!(cut(&long), format!("{} ...", "x".repeat(LONGEST - 6)));
         assert_eq!(cut(&"y".repeat(LONGEST + 1)), format!("{}...", "y".repeat(LONGEST)));
         assert!(was_masked());
+    }
+
+    #[test]
+    fn tokens_that_come_and_go_are_forgotten_in_the_end_and_what_was_configured_is_not() {
+        keep("https://example.com/mcp", &[("x-key", "s3cret-for-ever")]);
+
+        for number in 0..1000 {
+            keep_token(&format!("t0ken-{number:04}-of-many"));
+        }
+
+        assert_eq!(masked("a s3cret-for-ever b"), "a ... b");
+        assert_eq!(masked("a t0ken-0999-of-many b"), "a ... b");
+        assert_eq!(masked("a t0ken-0000-of-many b"), "a t0ken-0000-of-many b");
     }
 }

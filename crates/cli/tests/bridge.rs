@@ -399,7 +399,7 @@ async fn what_cannot_work_is_wrong_usage_in_three_parts_and_nothing_is_sent() {
     for (args, reason) in [
         (vec!["http://example.com/mcp?key=s3cret"], "is not encrypted"),
         (vec!["ftp://localhost/"], "must begin with http:// or https://"),
-        (vec![&*rig.url, "--token-endpoint", "https://s3cret.example/"], "the issuer itself names"),
+        (vec![&*rig.url, "--token-endpoint", "http://s3cret.example/"], "`token_endpoint`"),
         (vec![&*rig.url, "--static-oauth-client-info", "s3cret"], "must be a JSON object"),
         (
             vec![&*rig.url, "--header", "X-Key: s3cret${UNSET_VARIABLE}"],

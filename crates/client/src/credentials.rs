@@ -52,8 +52,10 @@ pub trait Credentials: Send + Sync + 'static {
     /// a better token, or an error: then the calls that wait end as `Unauthorized`, and the next call that is
     /// refused asks again.
     ///
-    /// At most one call of this method is open at a time. Calls wait for it for 30 seconds; a token that
-    /// comes later serves the next ones.
+    /// At most one call of this method for a better token is open at a time, and at most one for more scope
+    /// (the challenge has a [`missing_scope`](Challenge::missing_scope)). For a better token all calls of the
+    /// client wait; for more scope only those that were refused for it. They wait for 30 seconds; a token
+    /// that comes later serves the next ones.
     fn token<'a>(
         &'a self,
         refused: Option<Refused<'a>>,
@@ -62,7 +64,7 @@ pub trait Credentials: Send + Sync + 'static {
     /// Waits for a token that takes the place of the one in force before a server refuses it.
     ///
     /// It is waited for after the first answer of [`Self::token`] and again after each token that it
-    /// brings, never while a question is open. The future may be dropped at any time. By default it
+    /// brings, never while a better token is asked for. The future may be dropped at any time. By default it
     /// never ends.
     fn renewed(&self) -> BoxFuture<'_, Token> {
         Box::pin(std::future::pending())

@@ -70,6 +70,7 @@ pub mod rng;
 pub mod secrets;
 pub mod session;
 pub mod sse;
+pub mod www_authenticate;
 
 pub use answer::{Loss, discovery, session_loss};
 pub use era::{Carrier, Era, Eras, Version};

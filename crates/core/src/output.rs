@@ -79,6 +79,12 @@ pub enum Action {
         /// What the server asked for.
         challenge: Option<Challenge>,
     },
+    /// Get credentials with more scope than those in force, and report by `handle_scope`. Meanwhile the link
+    /// sends other requests with those in force, and may ask for better ones.
+    RequestScope {
+        /// What the server asked for.
+        challenge: Challenge,
+    },
     /// Make an HTTP request and report its head, body, events, end or failure.
     Send(Outgoing),
 }

@@ -1,9 +1,7 @@
 //! The demands of a response on our credentials: every challenge of every `WWW-Authenticate` line.
 //!
-//! One line may hold several challenges, several lines one each, and a quoted text may hold anything that
-//! looks like a challenge (RFC 9110, 11.6.1). Text that is not a challenge is skipped: reading never fails.
+//! The grammar is the core's (`ridethrough_core::www_authenticate`); here is what the words mean to a login.
 
-mod reader;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +9,7 @@ use std::fmt;
 
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, StatusCode};
+use ridethrough_core::www_authenticate::{self, SchemeChallenge};
 
 use crate::scope::ScopeSet;
 
@@ -34,11 +33,10 @@ impl Challenges {
     /// assert_eq!(Challenges::read(&headers).scope(), Some("a b"));
     /// ```
     pub fn read(headers: &HeaderMap) -> Self {
-        let mut challenges = Vec::new();
-        for value in headers.get_all(WWW_AUTHENTICATE) {
-            reader::read(&String::from_utf8_lossy(value.as_bytes()), &mut challenges);
-        }
-        challenges.truncate(MOST);
+        let lines = headers.get_all(WWW_AUTHENTICATE).into_iter();
+        let read =
+            lines.flat_map(|it| www_authenticate::read(&String::from_utf8_lossy(it.as_bytes())));
+        let challenges = read.take(MOST).map(|it| Challenge::of(&it)).collect();
         let nonce = headers.get("dpop-nonce").and_then(|value| value.to_str().ok());
         Self { challenges, dpop_nonce: nonce.map(str::to_owned) }
     }
@@ -133,15 +131,16 @@ pub struct Challenge {
 }
 
 impl Challenge {
-    fn parameter_mut(&mut self, name: &str) -> Option<&mut Option<String>> {
-        match name.to_ascii_lowercase().as_str() {
-            "realm" => Some(&mut self.realm),
-            "scope" => Some(&mut self.scope),
-            "error" => Some(&mut self.error),
-            "error_description" => Some(&mut self.error_description),
-            "resource_metadata" => Some(&mut self.resource_metadata),
-            "algs" => Some(&mut self.algs),
-            _ => None,
+    fn of(read: &SchemeChallenge) -> Self {
+        let parameter = |name: &str| read.parameter(name).map(str::to_owned);
+        Self {
+            scheme: Scheme::named(&read.scheme),
+            realm: parameter("realm"),
+            scope: parameter("scope"),
+            error: parameter("error"),
+            error_description: parameter("error_description"),
+            resource_metadata: parameter("resource_metadata"),
+            algs: parameter("algs"),
         }
     }
 }

@@ -178,11 +178,11 @@ pub enum LoginError {
         expected: String,
     },
     /// The server or the person refused.
-    #[error("the login was refused with `{code}`: {words}")]
+    #[error("the login was refused with `{code}`{}", words::after_colon(words))]
     Refused {
         /// The error code, `access_denied` if the person refused.
         code: String,
-        /// The server's words.
+        /// The server's words; empty if it said no more.
         words: String,
     },
 }

@@ -11,6 +11,11 @@ pub(crate) fn shown(text: &str) -> String {
     shown
 }
 
+/// Returns the words behind a colon, or nothing if there are none.
+pub(crate) fn after_colon(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!(": {words}") }
+}
+
 /// Turns line breaks and tabs into spaces, so that words stay apart.
 const fn one_line(letter: char) -> char {
     match letter {

@@ -339,6 +339,7 @@ fn login_at(server: &AuthorizationServer, client_id: &str) -> PendingLogin {
         redirect_uri: &HttpUrl::parse("http://127.0.0.1:4000/callback").unwrap(),
         scope: &ScopeRequest::default(),
         resource: None,
+        key_thumbprint: None,
         extra_parameters: &[],
     };
     request.begin(&LoginRandom { state: [1; 32], verifier: [2; 32] }).unwrap()

@@ -210,6 +210,7 @@ fn auth0_wants_an_audience() {
         redirect_uri: &redirect_uri,
         scope: &ScopeRequest::default(),
         resource: None,
+        key_thumbprint: None,
         extra_parameters: &[("audience".into(), "https://api".into())],
     };
 

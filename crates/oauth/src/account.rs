@@ -89,6 +89,14 @@ impl Account {
         Ok(Status::of(Some(&record), self.tokens.context().now()))
     }
 
+    /// Logs in by this person for the scopes that a call lacked, and those that were granted before
+    /// ([`wanted_scope`](Self::wanted_scope)). Dropping the future ends the login, and a login of another process
+    /// that brings these scopes does, too.
+    pub async fn step_up_by(&self, person: &dyn Person) -> Result<Status, LoginFailure> {
+        let record = self.tokens.step_up_by(person).await?;
+        Ok(Status::of(Some(&record), self.tokens.context().now()))
+    }
+
     /// Follows whether a person must log in, here or in another process.
     ///
     /// A program in the background has no [`Person`]: its calls end with an error, and this says when they

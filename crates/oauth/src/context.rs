@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use ridethrough::ClientBuilder;
+use ridethrough_oauth_core::address::HostKind;
 use ridethrough_oauth_core::client::{AuthMethod, Client};
-use ridethrough_oauth_core::discovery::PkceRule;
+use ridethrough_oauth_core::discovery::{Found, PkceRule};
 use ridethrough_oauth_core::metadata::AuthorizationServer;
 use ridethrough_oauth_core::store::{AccountKey, GrantRecord};
 use ridethrough_oauth_core::token_answer::{self, TokenError};
 use ridethrough_oauth_core::token_request::{ClientAuthentication, TokenRequest, TokenRequests};
 use ridethrough_oauth_core::tokens::Tokens;
-use ridethrough_oauth_core::{Fetched, HttpUrl, Timestamp};
+use ridethrough_oauth_core::{AddressError, Fetched, HttpUrl, Timestamp};
 
 use crate::dpop::{DpopKey, DpopNonces, ProofRequest};
 use crate::error::{LoginFailure, SettingsError};
@@ -35,6 +36,8 @@ pub(crate) struct Context {
     pub(crate) preregistered: Option<Client>,
     /// The client whose id is a URL.
     pub(crate) metadata_document: Option<Client>,
+    /// The token endpoint that a person vouches for.
+    token_endpoint: Option<HttpUrl>,
 }
 
 impl Context {
@@ -42,6 +45,7 @@ impl Context {
         let url = client.url().ok_or(SettingsError::LocalServer)?;
         let server = HttpUrl::parse(url).map_err(SettingsError::ServerUrl)?;
         check_redirect(&oauth.redirect)?;
+        let token_endpoint = token_endpoint(&oauth, &server)?;
         let metadata_document = oauth.client_metadata_url.as_deref().map(document).transpose()?;
         let store: Arc<dyn GrantStore> = match &oauth.store {
             Some(store) => store.clone(),
@@ -58,10 +62,19 @@ impl Context {
             nonces: Arc::default(),
             preregistered: preregistered(&oauth),
             metadata_document,
+            token_endpoint,
             store,
             server,
             oauth,
         })
+    }
+
+    /// What was found, with the token endpoint that a person vouches for.
+    pub(crate) fn with_token_endpoint(&self, mut found: Found) -> Found {
+        if let Some(url) = &self.token_endpoint {
+            found.server.token_endpoint = url.clone();
+        }
+        found
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -219,6 +232,18 @@ fn document(url: &str) -> Result<Client, SettingsError> {
     let fault = |source| SettingsError::ClientMetadataUrl { url: url.to_owned(), source };
     let url = HttpUrl::parse(url).map_err(fault)?;
     Client::metadata_document(&url).map_err(fault)
+}
+
+/// A person may vouch for any place, but not for everybody on the way there.
+fn token_endpoint(oauth: &OAuth, server: &HttpUrl) -> Result<Option<HttpUrl>, SettingsError> {
+    let Some(text) = &oauth.token_endpoint else { return Ok(None) };
+    let checked = HttpUrl::parse(text).and_then(|url| {
+        url.check_endpoint_of(server, oauth.near_hosts)?;
+        let is_private =
+            url.as_str().starts_with("https:") || url.host_kind() == HostKind::Loopback;
+        if is_private { Ok(url) } else { Err(AddressError::PlainHttp) }
+    });
+    checked.map(Some).map_err(SettingsError::TokenEndpoint)
 }
 
 fn check_redirect(to: &RedirectTo) -> Result<(), SettingsError> {

@@ -57,6 +57,11 @@ impl DpopKey {
         Ok(Self { pair: Arc::new(pair), public })
     }
 
+    /// Returns the thumbprint by which an authorization server knows the key.
+    pub(crate) fn thumbprint(&self) -> String {
+        self.public.thumbprint()
+    }
+
     /// Returns a proof for one request.
     pub(crate) fn proof(&self, request: &ProofRequest<'_>) -> Option<Secret> {
         let origin = request.url.origin();

@@ -50,6 +50,9 @@ pub enum SettingsError {
     /// The store of logins cannot be used.
     #[error("logins cannot be kept")]
     Store(#[from] StoreError),
+    /// The token endpoint must not be used. The URL may hold a secret, and is not shown.
+    #[error("`token_endpoint` cannot be used")]
+    TokenEndpoint(#[source] AddressError),
 }
 
 /// Why a login failed.

@@ -42,6 +42,7 @@ pub struct OAuth {
     pub(crate) redirect: RedirectTo,
     pub(crate) resource: ResourceParameter,
     pub(crate) trusted_issuer: Option<String>,
+    pub(crate) token_endpoint: Option<String>,
     pub(crate) pkce: PkceRule,
     pub(crate) dpop: DpopRule,
     pub(crate) near_hosts: NearHosts,
@@ -106,6 +107,7 @@ impl OAuth {
             redirect: RedirectTo::default(),
             resource: ResourceParameter::default(),
             trusted_issuer: None,
+            token_endpoint: None,
             pkce: PkceRule::default(),
             dpop: DpopRule::default(),
             near_hosts: NearHosts::default(),
@@ -220,6 +222,15 @@ impl OAuth {
     /// Accepts this issuer in a document although another one was looked for.
     pub fn trust_issuer(mut self, issuer: impl Into<String>) -> Self {
         self.trusted_issuer = Some(issuer.into());
+        self
+    }
+
+    /// Sends codes, refresh tokens and secrets to this token endpoint instead of the one that the issuer names.
+    ///
+    /// The caller vouches for it. It is kept with the login, which is renewed there. It must be encrypted, or on
+    /// this machine.
+    pub fn token_endpoint(mut self, url: impl Into<String>) -> Self {
+        self.token_endpoint = Some(url.into());
         self
     }
 

@@ -17,6 +17,8 @@ mod at_work;
 mod memory;
 mod others;
 mod outlook;
+mod patience;
+mod step_up;
 mod store_look;
 mod work;
 
@@ -24,13 +26,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ridethrough::credentials::{NoCredentials, Token};
+use ridethrough_oauth_core::Secret;
 use ridethrough_oauth_core::challenge::Challenges;
 use ridethrough_oauth_core::grant::{Effect, LoginReason};
 use ridethrough_oauth_core::scope::ScopeSet;
 use ridethrough_oauth_core::store::GrantRecord;
-use ridethrough_oauth_core::{Secret, Timestamp};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use crate::context::Context;
 use crate::dpop::{BoundToken, DpopKey};
@@ -163,6 +165,7 @@ impl TokenSource {
         mut effect: Effect,
         rule: LoginRule,
     ) -> Result<Option<Token>, NoCredentials> {
+        let patience = Instant::now() + rule.patience();
         loop {
             effect = match effect {
                 Effect::UseToken(token) => return self.hand_out(&token).map(Some),
@@ -173,46 +176,11 @@ impl TokenSource {
                     return Err(NoCredentials::because(reason.to_string()));
                 }
                 Effect::LoginNeeded(reason) => return self.log_in_because(reason).await,
-                Effect::Wait => self.wait_for_end().await,
-                Effect::WaitUntil(until) => self.wait_until(until).await?,
-                work => self.begin_work(work).await,
+                Effect::Wait => self.wait_for_end(patience).await?,
+                Effect::WaitUntil(until) => self.wait_until(until, patience).await?,
+                work => self.begin_work(work, patience).await?,
             };
         }
-    }
-
-    /// Does work. If the token in force is live, nobody waits for it.
-    async fn begin_work(self: &Arc<Self>, work: Effect) -> Effect {
-        let usable = self.memory().usable_token(self.context.now());
-        let working = self.spawn_work(work);
-        match usable {
-            Some(token) => Effect::UseToken(token),
-            // The runtime ends: there will be no more effects.
-            None => working.await.unwrap_or(Effect::GiveUp),
-        }
-    }
-
-    /// Waits until something has ended.
-    async fn wait_for_end(&self) -> Effect {
-        let mut ended = self.ended.subscribe();
-        // It may have ended before we began to look.
-        let effect = self.want_token();
-        if effect != Effect::Wait {
-            return effect;
-        }
-        // The sender is ours, and lives as long as we do.
-        let _ = ended.changed().await;
-        self.want_token()
-    }
-
-    async fn wait_until(&self, until: Timestamp) -> Result<Effect, NoCredentials> {
-        let left = until.since(self.context.now());
-        if left > LONGEST_WAIT {
-            let seconds = left.as_secs();
-            let why = format!("the authorization server is in trouble; asked again in {seconds} s");
-            return Err(NoCredentials::because(why));
-        }
-        sleep(left).await;
-        Ok(self.want_token())
     }
 
     async fn log_in_because(
@@ -384,7 +352,5 @@ fn none(why: &str) -> NoCredentials {
     NoCredentials::because(why)
 }
 
-/// Calls wait for half a minute; whoever comes later asks again.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// How long after a login no call begins another one for nothing.
 const PAUSE: Duration = Duration::from_secs(60);

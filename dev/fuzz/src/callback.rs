@@ -63,6 +63,7 @@ fn login(sends_issuer: bool) -> PendingLogin {
         redirect_uri: &redirect_uri,
         scope: &ScopeRequest::for_scopes(ScopeSet::default(), &server),
         resource: None,
+        key_thumbprint: None,
         extra_parameters: &[],
     };
     request.begin(&LoginRandom { state: [1; 32], verifier: [2; 32] }).expect("a login")

@@ -148,6 +148,7 @@ fn check_login(found: &AuthorizationServer) {
         redirect_uri: &redirect_uri,
         scope: &scope,
         resource: Some(SERVER),
+        key_thumbprint: None,
         extra_parameters: &[],
     };
     let random = LoginRandom { state: [1; 32], verifier: [2; 32] };

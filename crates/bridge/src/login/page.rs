@@ -54,8 +54,20 @@ pub(super) fn consent(answer: &Answer) -> Consent {
 
 /// The params of `elicitation/create` for this login.
 pub(super) fn of(id: &str, prompt: &LoginPrompt, advice: &LoginAdvice) -> Json {
-    let (server, host) = (&advice.server, harmless(&prompt.issuer_host));
-    let mut message = format!("Log in at {host} to use `{server}`.");
+    let purpose = format!("to use `{}`", advice.server);
+    shown(id, prompt, &purpose)
+}
+
+/// The params of `elicitation/create` for a login that grants more.
+pub(super) fn for_scope(id: &str, prompt: &LoginPrompt, advice: &LoginAdvice) -> Json {
+    let scopes = harmless(&prompt.scopes.to_text().unwrap_or_default());
+    let purpose = format!("to grant `{}` more, which a call needs: {scopes}", advice.server);
+    shown(id, prompt, &purpose)
+}
+
+fn shown(id: &str, prompt: &LoginPrompt, purpose: &str) -> Json {
+    let host = harmless(&prompt.issuer_host);
+    let mut message = format!("Log in at {host} {purpose}.");
     if prompt.is_at_other_host() {
         message += " That is another host than the server's: go on only if you know it.";
     }

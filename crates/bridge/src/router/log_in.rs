@@ -59,10 +59,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// Decides about a call that must not go out, or was refused for want of a login.
     fn entry_after_refusal(&mut self, method: &str, asker: Option<&Asker>) -> Entry {
-        let can_show = match asker {
-            Some(asker) => asker.can_be_asked && asker.offers.urls(),
-            None => self.is_ready && self.can_show_pages,
-        };
+        let can_show = self.can_show_page_to(asker);
         let Some(login) = self.login.as_mut().filter(|_| can_show) else { return Entry::Refused };
         login.offer(Instant::now());
         match (login.under_way(), asker) {
@@ -76,6 +73,13 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
+    fn can_show_page_to(&self, asker: Option<&Asker>) -> bool {
+        match asker {
+            Some(asker) => asker.can_be_asked && asker.offers.urls(),
+            None => self.is_ready && self.can_show_pages,
+        }
+    }
+
     /// Handles a call that the upstream refused because a person must log in: it waits for the login and is
     /// made again, or ends. Returns every other call.
     pub(super) fn retried_after_login(&mut self, finished: Finished) -> Option<Finished> {
@@ -84,7 +88,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             if let (End::Upstream(Ok(_)), Some(login)) = (&finished.end, &self.login) {
                 login.token_accepted();
             }
-            return Some(finished);
+            return self.retried_with_more_scope(finished);
         }
         self.login_changed();
         match self.entry_after_refusal(&finished.method, finished.asker.as_ref()) {
@@ -93,6 +97,26 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 None
             }
             _ => Some(Finished { end: self.without_login(finished.page), ..finished }),
+        }
+    }
+
+    /// Handles a call that lacks scope: it waits while the host's person decides, and is made again. Returns every
+    /// other call.
+    fn retried_with_more_scope(&mut self, finished: Finished) -> Option<Finished> {
+        let asker = finished.asker.as_ref();
+        let can_wait = finished.end.lacks_scope()
+            && finished.id.is_some()
+            && modern::can_ask(&finished.method)
+            && self.can_show_page_to(asker);
+        let has_visited = asker.is_none_or(|asker| asker.has_visited);
+        let wait = if has_visited { Wait::Login } else { Wait::Page };
+        let login = self.login.as_mut().filter(|_| can_wait);
+        match login.and_then(|login| login.step_up.offer(Instant::now())) {
+            Some(gate) => {
+                self.wait_for_login(finished, gate, wait);
+                None
+            }
+            None => Some(finished),
         }
     }
 
@@ -139,6 +163,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             LoginNews::Changed => self.login_changed(),
             LoginNews::Ended(done) => self.login_ended(done),
             LoginNews::Page(prompt) => self.show_page(&prompt),
+            LoginNews::ScopeEnded(done) => self.step_up_ended(done),
+            LoginNews::ScopePage(prompt) => self.show_scope_page(&prompt),
         }
     }
 
@@ -203,6 +229,25 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.voice.say(Some("the host was asked to show the page of the login"));
     }
 
+    fn show_scope_page(&mut self, prompt: &LoginPrompt) {
+        let Some(login) = &mut self.login else { return };
+        let Some((id, page)) = login.step_up.page(prompt) else { return };
+        if self.is_ready && self.can_show_pages {
+            login.step_up.request_sent();
+            self.outbox.own_request(&id, "elicitation/create", &page);
+        }
+        self.voice.say(Some("a call needs more scope; the host was asked to show the page for it"));
+    }
+
+    fn step_up_ended(&mut self, done: Result<(), LoginFailure>) {
+        let closing = self.login.as_mut().map(|it| it.step_up.ended(Instant::now()));
+        self.close_page(closing.unwrap_or_default());
+        if let Err(error) = done {
+            let why = harmless(&with_causes(&error));
+            self.voice.say(Some(&format!("more scope was not granted: {why}")));
+        }
+    }
+
     /// Tells the host that a page is over.
     fn close_page(&mut self, closing: Closing) {
         if let Some(id) = closing.withdrawn {
@@ -220,13 +265,16 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     /// Takes an answer of the host, if it belongs to the page of the login. Returns whether it does.
     pub(super) fn page_answered(&mut self, id: &Id, answer: &Answer) -> bool {
         let now = Instant::now();
-        self.login.as_mut().is_some_and(|login| login.answered(now, id.json(), answer))
+        self.login.as_mut().is_some_and(|login| {
+            login.answered(now, id.json(), answer) || login.step_up.answered(now, id.json(), answer)
+        })
     }
 
     /// Handles that the person of a host of the stateless revision did not visit a page.
     pub(super) fn login_declined(&mut self) {
         if let Some(login) = &mut self.login {
             login.declined();
+            login.step_up.declined();
         }
     }
 

@@ -229,15 +229,15 @@ async fn a_second_logout_leads_to_a_second_page() {
     wait_for(&host, "somebody has logged in").await;
 }
 
-async fn accept(host: &mut Host, page: &Value) {
+pub(crate) async fn accept(host: &mut Host, page: &Value) {
     say(host, page, json!({"action": "accept"})).await;
 }
 
-async fn say(host: &mut Host, page: &Value, result: Value) {
+pub(crate) async fn say(host: &mut Host, page: &Value, result: Value) {
     let answer = json!({"jsonrpc": "2.0", "id": page["id"], "result": result});
     host.say(answer.to_string()).await;
 }
 
-fn url(page: &Value) -> &str {
+pub(crate) fn url(page: &Value) -> &str {
     page["params"]["url"].as_str().unwrap_or_else(|| panic!("no page: {page}"))
 }

@@ -8,6 +8,7 @@ mod needed;
 #[path = "../bridge/rig.rs"]
 #[expect(dead_code, reason = "tests of the bridge without a login use the rest")]
 mod rig;
+mod scope;
 mod stage;
 mod stateless;
 #[path = "../../../oauth/tests/oauth/support/mod.rs"]

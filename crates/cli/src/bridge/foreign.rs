@@ -1,16 +1,11 @@
-//! The flags of mcp-remote that have no meaning here: they are reported and change nothing, except for one
-//! that would send secrets to a place of its own and is refused. The flags of a login are in
+//! The flags of mcp-remote that have no meaning here: they are reported and change nothing. The flags of a login are in
 //! `oauth::OAuthFlags`.
-
-use crate::misuse::Misuse;
 
 /// Flags that are read so that they can be reported. None is shown in the help.
 #[derive(clap::Args, Default)]
 pub(super) struct Foreign {
     #[arg(long, hide = true, num_args = 0..=1)]
     auth_success_url: Option<Option<String>>,
-    #[arg(long, hide = true, num_args = 0..=1)]
-    token_endpoint: Option<Option<String>>,
     #[arg(long, hide = true, num_args = 0..=1)]
     body_timeout: Option<Option<String>>,
     #[arg(long, hide = true)]
@@ -30,21 +25,7 @@ pub(super) struct Foreign {
 }
 
 impl Foreign {
-    /// Refuses the flag that would send secrets to an endpoint that the issuer does not name.
-    pub(super) fn check(&self) -> Result<(), Misuse> {
-        if self.token_endpoint.is_none() {
-            return Ok(());
-        }
-        Err(Misuse {
-            what: "`--token-endpoint` cannot be used: tokens and secrets go to the endpoint that the issuer itself names"
-                .to_owned(),
-            tried: "nothing was sent".to_owned(),
-            hint: "leave it out; `--trust-issuer ISSUER` accepts an issuer that the server does not name rightly"
-                .to_owned(),
-        })
-    }
-
-    /// Returns a note on what each of the other flags would have been for.
+    /// Returns a note on what each flag would have been for.
     pub(super) fn notes(&self) -> Vec<String> {
         let flags = [
             (

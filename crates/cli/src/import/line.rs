@@ -235,7 +235,7 @@ const FLAGS: [KnownFlag; 30] = [
     ("--silent", Takes::Nothing, FlagMeaning::Same),
     ("--static-oauth-client-info", Takes::Value, FlagMeaning::OAuth),
     ("--static-oauth-client-metadata", Takes::Value, FlagMeaning::OAuth),
-    ("--token-endpoint", Takes::Value, FlagMeaning::Missing),
+    ("--token-endpoint", Takes::Value, FlagMeaning::OAuth),
     ("--transport", Takes::Value, FlagMeaning::Same),
     ("--use-id-token", Takes::Nothing, FlagMeaning::OAuth),
 ];

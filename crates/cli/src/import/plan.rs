@@ -373,7 +373,6 @@ mod tests {
     fn what_our_bridge_would_do_otherwise_is_left_alone_and_the_reason_names_it() {
         let cases = [
             ("", "names no URL"),
-            (r#","https://a.example/","--token-endpoint","https://s3cret/""#, "`--token-endpoint`"),
             (r#","https://a.example/","--auth-timeout","s3cret""#, "a flag of its login"),
             (r#","https://a.example/","--protocol","auto""#, "our bridge has no `--protocol`"),
             (r#","https://a.example/","--brand-new""#, "`--brand-new` is not known"),

@@ -49,6 +49,9 @@ pub(crate) struct OAuthFlags {
     /// Accept this issuer although the server names another one
     #[arg(long, value_name = "ISSUER", help_heading = HEADING, hide_short_help = true)]
     trust_issuer: Option<String>,
+    /// Send codes and secrets to this token endpoint, for which you vouch, instead of the one that the issuer names
+    #[arg(long, value_name = "URL", help_heading = HEADING, hide_short_help = true)]
+    token_endpoint: Option<String>,
     /// Take it that the authorization server knows PKCE although its metadata does not say so
     #[arg(long, help_heading = HEADING, hide_short_help = true)]
     assume_pkce: bool,
@@ -118,6 +121,7 @@ impl OAuthFlags {
             redirect_path: self.callback_path.clone(),
             resource: self.resource_parameter(),
             trusted_issuer: self.trust_issuer.clone(),
+            token_endpoint: self.token_endpoint.clone(),
             assumes_pkce: self.assume_pkce,
             allows_near_hosts: self.allow_near_issuer,
             uses_id_token: self.use_id_token,
@@ -163,6 +167,7 @@ impl OAuthFlags {
             ("--callback-path", &self.callback_path),
             ("--resource", &self.resource),
             ("--trust-issuer", &self.trust_issuer),
+            ("--token-endpoint", &self.token_endpoint),
             ("--login-timeout", &time),
         ] {
             words.extend(value.iter().flat_map(|it| [name.to_owned(), next_step::quoted(it)]));
@@ -287,10 +292,11 @@ fn object(flag: &str, word: &str, sources: FlagSources<'_>) -> Result<Map<String
 /// The heading of these flags in the help.
 const HEADING: &str = "Login";
 /// Parameters that a login sets itself.
-const RESERVED: [&str; 7] = [
+const RESERVED: [&str; 8] = [
     "client_id",
     "code_challenge",
     "code_challenge_method",
+    "dpop_jkt",
     "redirect_uri",
     "response_type",
     "scope",

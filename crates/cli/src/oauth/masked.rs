@@ -32,6 +32,10 @@ impl Credentials for MaskedAccount {
             token
         })
     }
+
+    fn finish(&self) -> BoxFuture<'_, ()> {
+        self.0.finish()
+    }
 }
 
 fn mask(token: &Token) {
@@ -39,6 +43,6 @@ fn mask(token: &Token) {
     let text = header.as_ref().and_then(|it| it.to_str().ok());
     let secret = text.and_then(|it| it.split_once(' ')).map(|(_, secret)| secret);
     if let Some(secret) = secret {
-        secrets::keep("", &[("authorization", secret)]);
+        secrets::keep_token(secret);
     }
 }

@@ -21,6 +21,7 @@ pub(crate) struct OAuthSettings {
     pub(crate) redirect_path: Option<String>,
     pub(crate) resource: Option<ResourceParameter>,
     pub(crate) trusted_issuer: Option<String>,
+    pub(crate) token_endpoint: Option<String>,
     pub(crate) assumes_pkce: bool,
     pub(crate) allows_near_hosts: bool,
     pub(crate) uses_id_token: bool,
@@ -62,6 +63,7 @@ impl OAuthSettings {
             redirect_path: self.redirect_path.or(below.redirect_path),
             resource: self.resource.or(below.resource),
             trusted_issuer: self.trusted_issuer.or(below.trusted_issuer),
+            token_endpoint: self.token_endpoint.or(below.token_endpoint),
             assumes_pkce: self.assumes_pkce || below.assumes_pkce,
             allows_near_hosts: self.allows_near_hosts || below.allows_near_hosts,
             uses_id_token: self.uses_id_token || below.uses_id_token,
@@ -84,6 +86,9 @@ impl OAuthSettings {
         }
         if let Some(issuer) = &self.trusted_issuer {
             oauth = oauth.trust_issuer(issuer);
+        }
+        if let Some(url) = &self.token_endpoint {
+            oauth = oauth.token_endpoint(url);
         }
         if self.assumes_pkce {
             oauth = oauth.assume_pkce();

@@ -29,7 +29,7 @@ impl TheirArguments {
             authorize_parameters: settings.authorize_parameters.iter().cloned().collect(),
             headers: headers.map(pair).collect::<BTreeMap<_, _>>(),
             client_metadata_url: settings.client_metadata_url.clone(),
-            token_endpoint: None,
+            token_endpoint: settings.token_endpoint.clone(),
         })
     }
 

@@ -117,7 +117,10 @@ async fn a_client_of_its_own_needs_nobody() {
 async fn what_cannot_be_meant_here_is_refused_with_what_to_use() {
     let rig = Rig::new().await;
     for (words, reason) in [
-        (&["bridge", "SERVER", "--token-endpoint", "https://c4nary.example/"][..], "issuer itself"),
+        (
+            &["bridge", "SERVER", "--token-endpoint", "ftp://c4nary.example/"][..],
+            "`token_endpoint`",
+        ),
         (&["bridge", "SERVER", "c4nary"], "no port"),
         (&["bridge", "SERVER", "--static-oauth-client-info", "c4nary"], "must be a JSON object"),
         (&["bridge", "SERVER", "--static-oauth-client-info", "@c4nary"], "cannot be read"),

@@ -86,13 +86,31 @@ async fn a_renewal_that_is_under_way_is_stored_before_the_command_ends() {
     let ran = rig.run(&["call", "SERVER", "hello", "--unchecked"]).await;
 
     assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_renewed_and_stored(&rig);
+    assert_eq!(account.status().await.unwrap().status, GrantStatus::Ok);
+}
+
+/// The goodbye of a command has a limit, which is no limit for a renewal.
+#[tokio::test]
+async fn a_renewal_that_is_under_way_is_stored_although_the_time_of_the_command_is_over() {
+    let rig = Rig::new().await;
+    rig.world.state().expires_in = 60;
+    rig.log_in(Duration::from_secs(120)).await;
+    rig.world.state().refresh_delay = Duration::from_millis(2500);
+
+    let ran = rig.run(&["call", "SERVER", "hello", "--unchecked", "--timeout", "1"]).await;
+
+    assert!(ran.code.is_some_and(|code| code != 0), "{ran:?}");
+    assert_renewed_and_stored(&rig);
+}
+
+fn assert_renewed_and_stored(rig: &Rig) {
     assert_eq!(rig.world.token_forms("refresh_token").len(), 1);
     let newest = format!("\"c4nary-access-{}\"", rig.world.state().number - 1);
     let files = std::fs::read_dir(rig.folder.path()).unwrap();
     let stored: String =
         files.filter_map(|it| std::fs::read_to_string(it.unwrap().path()).ok()).collect();
     assert!(stored.contains(&newest), "{stored}");
-    assert_eq!(account.status().await.unwrap().status, GrantStatus::Ok);
 }
 
 #[tokio::test]

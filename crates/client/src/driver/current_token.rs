@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use ridethrough_core::head::Challenge;
-use ridethrough_core::{CredentialsId, NoCredentials};
+use ridethrough_core::{CredentialsId, Link, Moment, NoCredentials};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -20,8 +20,10 @@ pub(super) struct CurrentToken {
     token: Option<Token>,
     /// Whether the hook has answered before: its first answer may be "none yet".
     has_asked: bool,
-    /// The question that is open.
+    /// The question for a better token that is open.
     question: Option<BoxFuture<'static, Renewed>>,
+    /// The question for more scope that is open. The token in force may be renewed meanwhile.
+    scope_question: Option<BoxFuture<'static, Renewed>>,
     /// The wait for a token that comes before anybody asks for it; one at most. The driver looks here with each
     /// piece of news, and a hook's wait may be made of timers and files: in a set it is polled only when it wakes.
     unasked: FuturesUnordered<BoxFuture<'static, Renewed>>,
@@ -29,15 +31,37 @@ pub(super) struct CurrentToken {
 
 /// What the hook returned.
 pub(super) struct Renewed {
-    /// Better than which credentials; `None` is those in force, and nobody had asked.
-    pub(super) rejected: Option<CredentialsId>,
+    pub(super) question: HookQuestion,
     pub(super) token: Result<Option<Token>, NoCredentials>,
+}
+
+/// What the hook was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HookQuestion {
+    /// A better token than the one of these credentials.
+    Better(CredentialsId),
+    /// A token with more scope.
+    Scope,
+    /// Nothing: it brings a token of its own accord.
+    Unasked,
+}
+
+impl HookQuestion {
+    /// Tells the machine what the hook returned.
+    pub(super) fn answer(self, link: &mut Link, now: Moment, told: Result<(), NoCredentials>) {
+        match self {
+            Self::Better(than) => link.handle_credentials(now, than, told),
+            Self::Scope => link.handle_scope(now, told),
+            Self::Unasked => link.handle_credentials(now, link.credentials(), told),
+        }
+    }
 }
 
 impl CurrentToken {
     pub(super) fn new(hook: Option<Arc<dyn Credentials>>) -> Self {
         let unasked = FuturesUnordered::new();
-        Self { hook, token: None, has_asked: false, question: None, unasked }
+        let (question, scope_question) = (None, None);
+        Self { hook, token: None, has_asked: false, question, scope_question, unasked }
     }
 
     pub(super) const fn has_hook(&self) -> bool {
@@ -52,6 +76,19 @@ impl CurrentToken {
     pub(super) fn renew(&mut self, rejected: CredentialsId, challenge: Option<Challenge>) {
         // Nothing polls it while a question is open, and it may hold a lock that the answer needs.
         self.unasked.clear();
+        self.question = Some(self.ask(HookQuestion::Better(rejected), challenge));
+    }
+
+    /// Asks for a token with more scope than the one in force.
+    pub(super) fn request_scope(&mut self, challenge: Challenge) {
+        self.scope_question = Some(self.ask(HookQuestion::Scope, Some(challenge)));
+    }
+
+    fn ask(
+        &self,
+        question: HookQuestion,
+        challenge: Option<Challenge>,
+    ) -> BoxFuture<'static, Renewed> {
         let (hook, token, has_asked) = (self.hook.clone(), self.token.clone(), self.has_asked);
         let asking = async move {
             match hook {
@@ -64,24 +101,27 @@ impl CurrentToken {
                 }
             }
         };
-        self.question = Some(Box::pin(async move {
+        Box::pin(async move {
             // A hook that panics has failed, but must not end the link.
             let brought = AssertUnwindSafe(asking).catch_unwind().await;
             Renewed {
-                rejected: Some(rejected),
+                question,
                 token: brought.unwrap_or_else(|_| Err(NoCredentials::because("the hook panicked"))),
             }
-        }));
+        })
     }
 
-    /// What the hook brings: the answer to the question that is open, else a token that nobody asked for.
+    /// Polls the hook: for the answer to a question that is open, else for a token that it brings unasked.
     pub(super) fn poll_renewed(&mut self, context: &mut Context<'_>) -> Poll<Renewed> {
-        if let Some(question) = &mut self.question {
-            let answered = question.as_mut().poll(context);
-            if answered.is_ready() {
-                self.question = None;
+        for question in [&mut self.question, &mut self.scope_question] {
+            let polled = question.as_mut().map(|it| it.as_mut().poll(context));
+            if let Some(answered @ Poll::Ready(_)) = polled {
+                *question = None;
+                return answered;
             }
-            return answered;
+        }
+        if self.question.is_some() {
+            return Poll::Pending;
         }
         let Some(hook) = self.hook.as_ref().filter(|_| self.has_asked) else {
             return Poll::Pending;
@@ -124,7 +164,7 @@ impl CurrentToken {
 fn unasked(hook: Arc<dyn Credentials>) -> BoxFuture<'static, Renewed> {
     Box::pin(async move {
         match AssertUnwindSafe(hook.renewed()).catch_unwind().await {
-            Ok(token) => Renewed { rejected: None, token: Ok(Some(token)) },
+            Ok(token) => Renewed { question: HookQuestion::Unasked, token: Ok(Some(token)) },
             Err(_) => std::future::pending().await,
         }
     })

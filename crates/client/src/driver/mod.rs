@@ -259,6 +259,7 @@ impl Driver {
             Action::RenewCredentials { rejected, challenge } => {
                 self.token.renew(rejected, challenge);
             }
+            Action::RequestScope { challenge } => self.token.request_scope(challenge),
             Action::Send(outgoing) => {
                 let attempt = outgoing.attempt;
                 let request = TransportRequest::Request { outgoing, token: self.token.token() };
@@ -296,7 +297,6 @@ impl Driver {
     }
 
     fn take_in_renewal(&mut self, renewed: Renewed) {
-        let rejected = renewed.rejected.unwrap_or_else(|| self.link.credentials());
         let result = renewed.token.map(|token| {
             if let Some(token) = &token {
                 self.link.secrets().keep(token.exposed());
@@ -305,7 +305,7 @@ impl Driver {
                 self.cache.credentials_changed();
             }
         });
-        self.link.handle_credentials(self.clock.now(), rejected, result);
+        renewed.question.answer(&mut self.link, self.clock.now(), result);
     }
 
     fn grant(&mut self, command: DriverCommand) {

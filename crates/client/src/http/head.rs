@@ -2,7 +2,6 @@
 //!
 //! Anything unreadable is left out rather than guessed: a missing fact costs nothing, a wrong one may.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -14,6 +13,7 @@ use http::{HeaderMap, HeaderName};
 use ridethrough_core::AnswerHead;
 use ridethrough_core::head::{Challenge, Content};
 use ridethrough_core::session::SessionId;
+use ridethrough_core::www_authenticate::{self, SchemeChallenge};
 
 use super::request::SESSION;
 use crate::endpoint::Endpoint;
@@ -114,72 +114,32 @@ fn asked_time(value: &str, now: SystemTime) -> Option<Duration> {
 
 /// Returns what `WWW-Authenticate` asks for, in any of its lines.
 fn challenge(headers: &HeaderMap) -> Option<Challenge> {
-    let asked = headers.get_all(WWW_AUTHENTICATE);
-    let scope = asked
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .find(|value| parameter(value, "error").is_some_and(|it| it == "insufficient_scope"));
-    let challenge = match scope {
-        Some(it) => Challenge::scope(parameter(it, "scope").unwrap_or_default()),
-        None => asked.iter().next().map(|_| Challenge::credentials())?,
+    let lines = headers.get_all(WWW_AUTHENTICATE);
+    let is_scope = |it: &SchemeChallenge| it.parameter("error") == Some("insufficient_scope");
+    let challenge = match challenges(headers).find(is_scope) {
+        Some(it) => Challenge::scope(it.parameter("scope").unwrap_or_default()),
+        None => lines.iter().next().map(|_| Challenge::credentials())?,
     };
-    let header: Vec<_> = asked.iter().filter_map(|value| value.to_str().ok()).collect();
+    let header: Vec<_> = lines.iter().filter_map(|value| value.to_str().ok()).collect();
     Some(challenge.with_header(header.join("\n")))
 }
 
 /// Returns the words of a challenge for people. The scope is left out if the challenge itself names it.
 fn challenge_words(headers: &HeaderMap, challenge: Option<&Challenge>) -> Option<Arc<str>> {
-    let asked = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
     let is_scope = challenge.is_some_and(|it| it.missing_scope().is_some());
-    let words = asked.flat_map(|value| {
-        let scope = parameter(value, "scope").filter(|_| !is_scope);
-        let scope = scope.map(|scope| format!("scope: {scope}").into());
-        [parameter(value, "error_description"), scope].into_iter().flatten()
+    let words = challenges(headers).flat_map(|it| {
+        let scope = it.parameter("scope").filter(|_| !is_scope);
+        let scope = scope.map(|scope| format!("scope: {scope}"));
+        let description = it.parameter("error_description").map(str::to_owned);
+        [description, scope].into_iter().flatten()
     });
-    let words: Vec<Cow<'_, str>> = words.collect();
+    let words: Vec<String> = words.collect();
     (!words.is_empty()).then(|| words.join("; ").into())
 }
 
-/// Returns the value of `name=value` or `name="value"` in a challenge.
-fn parameter<'a>(challenge: &'a str, name: &str) -> Option<Cow<'a, str>> {
-    let mut rest = challenge;
-    while let Some(equals) = rest.find('=') {
-        let key = rest[..equals].trim_end().rsplit([' ', ',', '\t']).next().unwrap_or_default();
-        let after = rest[equals + 1..].trim_start();
-        let (value, tail) = match after.strip_prefix('"') {
-            Some(quoted) => unquoted(quoted),
-            None => {
-                let end = after.find([' ', ',', '\t']).unwrap_or(after.len());
-                (after[..end].into(), &after[end..])
-            }
-        };
-        if key.eq_ignore_ascii_case(name) {
-            return Some(value);
-        }
-        rest = tail;
-    }
-    None
-}
-
-/// Returns the text before a closing quote, and the text after that; a backslash escapes the next character
-/// (RFC 9110, 5.6.4).
-fn unquoted(quoted: &str) -> (Cow<'_, str>, &str) {
-    let mut is_escaped = false;
-    let end = quoted.find(|letter| {
-        let is_end = letter == '"' && !is_escaped;
-        is_escaped = letter == '\\' && !is_escaped;
-        is_end
-    });
-    let (value, tail) = end.map_or((quoted, ""), |end| (&quoted[..end], &quoted[end + 1..]));
-    if !value.contains('\\') {
-        return (value.into(), tail);
-    }
-    let mut plain = String::with_capacity(value.len());
-    let mut letters = value.chars();
-    while let Some(letter) = letters.next() {
-        plain.extend(if letter == '\\' { letters.next() } else { Some(letter) });
-    }
-    (plain.into(), tail)
+fn challenges(headers: &HeaderMap) -> impl Iterator<Item = SchemeChallenge> {
+    let lines = headers.get_all(WWW_AUTHENTICATE).into_iter();
+    lines.filter_map(|value| value.to_str().ok()).flat_map(www_authenticate::read)
 }
 
 /// The longest wait: a server that asks for more asks for ever.
@@ -241,6 +201,9 @@ mod tests {
         assert_eq!(read(&[realm]), Some(Demand::Credentials));
         let escaped = r#"Bearer error="insufficient\_scope", scope="a\\b \"c\"""#;
         assert_eq!(read(&[escaped]), scope(r#"a\b "c""#));
+        // The scope of one challenge is not that of the next.
+        let two = "Bearer error=insufficient_scope, Basic scope=b";
+        assert_eq!(read(&[two]), scope(""));
     }
 
     #[test]

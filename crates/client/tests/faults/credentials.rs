@@ -181,6 +181,53 @@ on_every_carrier! {
         assert_eq!(tokens(&rig, &When::tool("deploy")), ["Bearer 1", "Bearer 2", "Bearer 3"]);
     }
 
+    async fn a_call_that_waits_for_more_scope_holds_back_no_other_and_no_renewal(rig: Rig) {
+        let hook = hangs_at_the_second_question();
+        rig.mcp.require_bearer(Some("old"));
+        let client = rig.builder().credentials(hook.clone()).build().unwrap();
+        client.connect().await.unwrap();
+        wants_scope(&rig, Times::Always);
+        let deploy = client.clone();
+        let waiting = tokio::spawn(async move { call(&deploy, "deploy", "a").await });
+        while hook.asked().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        let before = Instant::now();
+
+        call(&client, "echo", "b").await.unwrap();
+        rig.mcp.require_bearer(Some("new"));
+        call(&client, "echo", "c").await.unwrap();
+
+        assert!(before.elapsed() < secs(1), "{:?}", before.elapsed());
+        assert_eq!(hook.asked(), [Asked::First, for_scope("old"), Asked::instead_of("old")]);
+        let error = waiting.await.unwrap().unwrap_err();
+        assert_eq!(kind(&error), Kind::Unauthorized);
+        assert_eq!(before.elapsed(), secs(30));
+    }
+
+    async fn closing_waits_for_what_the_hook_must_not_be_interrupted_in(rig: Rig) {
+        let hook = Hook::brings(&["token"]).finishing_after(secs(4));
+        let client = rig.builder().credentials(hook.clone()).build().unwrap();
+        call(&client, "echo", "a").await.unwrap();
+
+        client.close().await;
+
+        assert!(hook.is_finished());
+    }
+
+    async fn closing_waits_15_s_for_a_hook_that_never_finishes(rig: Rig) {
+        let hook = Hook::brings(&["token"]).finishing_after(secs(1000));
+        let client = rig.builder().credentials(hook.clone()).build().unwrap();
+        call(&client, "echo", "a").await.unwrap();
+        let before = Instant::now();
+
+        client.close().await;
+
+        assert!(!hook.is_finished());
+        let waited = before.elapsed();
+        assert!((secs(15)..secs(17)).contains(&waited), "{waited:?}");
+    }
+
     async fn any_other_403_is_a_rejection_and_no_business_of_the_hook(rig: Rig) {
         let hook = Hook::brings(&["1", "2"]);
         let client = rig.builder().credentials(hook.clone()).build().unwrap();

@@ -1,6 +1,8 @@
 //! A credentials hook that does as a test says and writes down what it was asked.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
@@ -14,6 +16,9 @@ pub(crate) type Brought = Result<Option<Token>, NoCredentials>;
 pub(crate) struct Hook {
     asked: Arc<Mutex<Vec<Asked>>>,
     answer: Arc<dyn Fn(usize) -> BoxFuture<'static, Brought> + Send + Sync>,
+    /// How long it must not be interrupted after the client has ended.
+    finishes_after: Duration,
+    is_finished: Arc<AtomicBool>,
 }
 
 /// One question to a hook.
@@ -41,7 +46,12 @@ impl Hook {
     where
         Answering: Future<Output = Brought> + Send + 'static,
     {
-        Self { asked: Arc::default(), answer: Arc::new(move |number| Box::pin(answer(number))) }
+        Self {
+            asked: Arc::default(),
+            answer: Arc::new(move |number| Box::pin(answer(number))),
+            finishes_after: Duration::ZERO,
+            is_finished: Arc::default(),
+        }
     }
 
     /// Brings these tokens one after another, and then no more.
@@ -51,6 +61,15 @@ impl Hook {
                 tokens.get(number).map(|token| Some(bearer(token))).ok_or(NoCredentials::new());
             async { brought }
         })
+    }
+
+    /// Must not be interrupted for so long once the client has ended.
+    pub(crate) fn finishing_after(self, time: Duration) -> Self {
+        Self { finishes_after: time, ..self }
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.is_finished.load(Ordering::SeqCst)
     }
 
     pub(crate) fn asked(&self) -> Vec<Asked> {
@@ -73,6 +92,13 @@ impl Credentials for Hook {
             all.len() - 1
         };
         (self.answer)(number)
+    }
+
+    fn finish(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            tokio::time::sleep(self.finishes_after).await;
+            self.is_finished.store(true, Ordering::SeqCst);
+        })
     }
 }
 

@@ -34,10 +34,12 @@ pub(crate) enum Step {
     Doubt(Doubt),
     /// End the exchange.
     Finish(Result<Answer, Ending>),
-    /// Rows 22 and 23: get the credentials that the server asked for, then go on.
+    /// Row 22: get the credentials that the server asked for, then go on.
     RenewCredentials { then: Then, challenge: Option<Challenge> },
     /// Row 5: renew the session, then send again.
     RenewSession,
+    /// Row 23: get more scope, then send again.
+    RequestScope(Challenge),
     /// Rows 2, 3 and 7: send again at that moment, charged to the budget.
     ///
     /// `deferral` is the status by which the server asked for this time, for which other calls wait too.
@@ -280,7 +282,7 @@ impl Exchange {
             return stop(Kind::Unauthorized, Reason::Said(scope));
         }
         self.counters.step_ups += 1;
-        Step::RenewCredentials { then: Then::Send, challenge: Some(challenge) }
+        Step::RequestScope(challenge)
     }
 
     /// Row 24: follows a redirect. Only 307 and 308 mean that the request was passed on unprocessed.

@@ -111,6 +111,8 @@ pub(crate) enum Waiting {
     Link { then: Then, since: Moment },
     /// A place among the calls in flight.
     Place,
+    /// More scope; then send.
+    Scope,
     /// A session that is new enough; then send. This uses patience.
     Session { since: Moment },
     /// The result of a question about the session whose stream was lost; then send.

@@ -18,9 +18,9 @@ use crate::secrets::Secrets;
 /// Whether the credentials in force are good, and whether better ones are on their way.
 #[derive(Debug, Default)]
 pub(super) struct Credentials {
-    /// Whether the hook has been asked and has not come back. It may be a person logging in, who is not asked
-    /// twice.
-    is_asked: bool,
+    /// Better than which credentials the hook was asked for, until it comes back. It may be a person logging
+    /// in, who is not asked twice.
+    asked: Option<CredentialsId>,
     /// Whether calls wait for the hook.
     is_renewing: bool,
     /// Whether there is a hook that has not returned anything yet.
@@ -110,7 +110,8 @@ impl Link {
         let rejected = self.cx.credentials;
         self.credentials.is_renewing = true;
         self.cx.timers.set(Timer::Credentials, Some(now + LIMIT));
-        if !std::mem::replace(&mut self.credentials.is_asked, true) {
+        if self.credentials.asked.is_none() {
+            self.credentials.asked = Some(rejected);
             self.cx.act(Action::RenewCredentials { rejected, challenge });
         }
     }
@@ -122,35 +123,43 @@ impl Link {
         rejected: CredentialsId,
         renewed: Result<(), NoCredentials>,
     ) {
-        let is_late = !self.credentials.is_renewing;
-        if rejected != self.cx.credentials {
-            return;
-        }
-        self.credentials.is_asked = false;
-        if is_late && renewed.is_err() {
-            return;
+        let is_reply = self.credentials.asked == Some(rejected);
+        let is_current = rejected == self.cx.credentials;
+        if is_reply {
+            self.credentials.asked = None;
         }
         match renewed {
-            Ok(()) => {
-                self.credentials.is_renewing = false;
-                self.cx.credentials = self.cx.credentials.next();
-                self.cx.timers.set(Timer::Credentials, None);
-                if !std::mem::take(&mut self.credentials.is_missing) {
-                    self.cx.tell(Event::CredentialsRenewed);
-                }
-                self.release_credential_waiters(now);
-                self.listening.hurry_listener(&mut self.cx, now);
-                self.probe_with_credentials(now);
+            Ok(()) if is_reply || is_current => self.put_credentials_in_force(now),
+            Err(none) if is_current && self.credentials.is_renewing => {
+                self.credentials_failed(now, &none);
             }
-            Err(none) => self.credentials_failed(now, &none),
+            // Credentials that came by a step-up while the hook was at work have been refused, too.
+            Err(_) if is_reply && self.credentials.is_renewing => {
+                self.credentials.is_renewing = false;
+                self.renew_credentials(now, self.cx.credentials, None);
+            }
+            _ => {}
         }
+    }
+
+    /// Lets everything that waits for credentials go on with new ones.
+    pub(super) fn put_credentials_in_force(&mut self, now: Moment) {
+        self.credentials.is_renewing = false;
+        self.cx.credentials = self.cx.credentials.next();
+        self.cx.timers.set(Timer::Credentials, None);
+        if !std::mem::take(&mut self.credentials.is_missing) {
+            self.cx.tell(Event::CredentialsRenewed);
+        }
+        self.release_credential_waiters(now);
+        self.listening.hurry_listener(&mut self.cx, now);
+        self.probe_with_credentials(now);
     }
 
     /// Ends the calls that wait for the hook, which failed or took too long.
     pub(super) fn credentials_failed(&mut self, now: Moment, none: &NoCredentials) {
         self.credentials.is_renewing = false;
         self.cx.timers.set(Timer::Credentials, None);
-        self.cx.tell(Event::CredentialsFailed { reason: none.reason.clone() });
+        self.tell_credentials_failed(none);
         let reason = Reason::Credentials(none.to_string().into());
         for (id, _) in self.credential_waiters() {
             self.end(now, id, Ending::new(Kind::Unauthorized, reason.clone()));
@@ -161,6 +170,10 @@ impl Link {
         self.outbound.drop_credential_notices(&mut self.cx, now);
         self.end_subscribers(now, &Ending::new(Kind::Unauthorized, Reason::Nothing));
         self.listener_goes_without_credentials(now);
+    }
+
+    pub(super) fn tell_credentials_failed(&mut self, none: &NoCredentials) {
+        self.cx.tell(Event::CredentialsFailed { reason: none.reason.clone() });
     }
 
     fn release_credential_waiters(&mut self, now: Moment) {
@@ -188,4 +201,5 @@ pub(super) fn too_late() -> NoCredentials {
     NoCredentials::because("none came within 30 s")
 }
 
-const LIMIT: Duration = Duration::from_secs(30);
+/// How long calls wait for the hook.
+pub(super) const LIMIT: Duration = Duration::from_secs(30);

@@ -13,6 +13,7 @@
 //!   listening     the standing stream, in either era
 //!   outbound      our notifications and answers; messages and questions from the server
 //!   credentials   renewed once for all calls whose token was refused
+//!   step_up       more scope, for the calls that were refused for lack of it
 //!   closing       the end of the link
 //!   status        a snapshot for operators
 //!   context       what every part works with: policy, timers, attempts, the outbox
@@ -33,6 +34,7 @@ mod request;
 mod routing_headers;
 mod session;
 mod status;
+mod step_up;
 mod timers;
 
 pub use credentials::NoCredentials;
@@ -64,6 +66,7 @@ use listening::Listening;
 use outbound::Outbound;
 use reach::Reach;
 use session::Sessions;
+use step_up::StepUp;
 
 /// The recovery machine for one server.
 ///
@@ -89,6 +92,7 @@ pub struct Link {
     listening: Listening,
     outbound: Outbound,
     credentials: Credentials,
+    step_up: StepUp,
 
     closing: Closing,
 }
@@ -113,6 +117,7 @@ impl Link {
             listening: Listening::default(),
             outbound: Outbound::default(),
             credentials: Credentials::default(),
+            step_up: StepUp::default(),
             closing: Closing::default(),
         }
     }

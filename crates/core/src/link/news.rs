@@ -178,6 +178,14 @@ impl Link {
         self.credentials_came(now, rejected, renewed);
     }
 
+    /// Takes in the reply of the credentials hook to a demand for more scope.
+    ///
+    /// Credentials with more scope take the place of those in force, also after the limit. That there are none
+    /// concerns only the calls that were refused for their scope.
+    pub fn handle_scope(&mut self, now: Moment, brought: Result<(), NoCredentials>) {
+        self.scope_came(now, brought);
+    }
+
     /// Takes in that the computer slept for `gap`: the link asks at once whether the server is there, and
     /// reports the gap.
     pub fn handle_resumed_from_suspend(&mut self, now: Moment, gap: Duration) {
@@ -192,6 +200,7 @@ impl Link {
                 Timer::Breaker => self.probe_for_breaker(now),
                 Timer::Close => self.finish_closing(),
                 Timer::Credentials => self.credentials_failed(now, &credentials::too_late()),
+                Timer::Scope => self.scope_failed(now, &credentials::too_late()),
                 Timer::Dial => self.dial_due(now),
                 Timer::Exchange(id) => self.exchange_due(now, id),
                 Timer::Gates => self.gates_due(now),

@@ -115,7 +115,7 @@ impl Link {
         match timer {
             Timer::Breaker => WaitingFor::Breaker,
             Timer::Close => WaitingFor::Close,
-            Timer::Credentials => WaitingFor::Credentials,
+            Timer::Credentials | Timer::Scope => WaitingFor::Credentials,
             Timer::Dial => WaitingFor::Connection,
             Timer::Exchange(id) => self.exchange_waits_for(id),
             Timer::Gates => WaitingFor::Gate,
@@ -134,7 +134,9 @@ impl Link {
             }
             Some(State::Waiting(Waiting::Gate)) => WaitingFor::Gate,
             Some(State::Waiting(Waiting::Place)) => WaitingFor::Place(id),
-            Some(State::Waiting(Waiting::Credentials(_))) => WaitingFor::Credentials,
+            Some(State::Waiting(Waiting::Credentials(_) | Waiting::Scope)) => {
+                WaitingFor::Credentials
+            }
             _ => WaitingFor::Answer(id),
         }
     }

@@ -22,6 +22,7 @@ pub(crate) enum Timer {
     Pulse,
     Renewal,
     Restore,
+    Scope,
 }
 
 /// The timers by reason and by moment.
@@ -47,6 +48,11 @@ impl Timers {
         if let Some(moment) = moment {
             self.order.insert((moment, timer));
         }
+    }
+
+    /// Returns when a timer fires, if it is set.
+    pub(crate) fn get(&self, timer: Timer) -> Option<Moment> {
+        self.moments.get(&timer).copied()
     }
 
     /// Returns the next timer to fire.

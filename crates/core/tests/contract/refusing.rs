@@ -215,14 +215,142 @@ fn a_403_for_scope_is_stepped_up_at_most_twice() {
     for _ in 0..2 {
         let post = rig.post();
         rig.answer_with(&post, scope_head(), "");
-        rig.bring_credentials(Ok(()));
+        rig.bring_scope(Ok(()));
     }
     let post = rig.post();
     rig.answer_with(&post, scope_head(), "");
 
     assert_eq!(rig.kind(id), Kind::Unauthorized);
     assert_eq!(rig.error(id).status.map(|it| it.as_u16()), Some(403));
+    assert_eq!((rig.scope_asked, rig.credentials_asked), (2, 0));
+}
+
+#[test]
+fn while_a_call_waits_for_more_scope_the_others_go_on() {
+    let policy = ridethrough_core::RetryPolicy::default().builder().in_flight(1).build().unwrap();
+    let mut rig = Rig::with_policy(policy);
+    rig.connect();
+    let refused = rig.call("deploy");
+    let in_line = rig.call("in line");
+    let post = rig.post();
+    rig.answer_with(&post, scope_head(), "");
+
+    for id in [in_line, rig.call("later")] {
+        let post = rig.post();
+        rig.reply(&post, "{}");
+        assert_eq!(rig.result(id), "{}");
+    }
+
+    assert!(rig.is_open(refused));
+    rig.bring_scope(Ok(()));
+    let post = rig.post();
+    assert_eq!(post.credentials, CredentialsId::new(1));
+    rig.reply(&post, "{}");
+    assert_eq!(rig.result(refused), "{}");
+}
+
+#[test]
+fn a_token_that_ends_while_more_scope_is_waited_for_is_renewed() {
+    let mut rig = Rig::connected();
+    let refused = rig.call("deploy");
+    let post = rig.post();
+    rig.answer_with(&post, scope_head(), "");
+    let other = rig.call("other");
+    let post = rig.post();
+    rig.challenge(&post);
+
+    rig.bring_credentials(Ok(()));
+
+    let post = rig.post();
+    rig.reply(&post, "{}");
+    assert_eq!(rig.result(other), "{}");
+    // A renewed token has no more scope than the old one.
+    rig.nothing_sent();
+    assert!(rig.is_open(refused));
+    rig.bring_scope(Ok(()));
+    let post = rig.post();
+    rig.reply(&post, "{}");
+    assert_eq!(rig.result(refused), "{}");
+}
+
+#[test]
+fn more_scope_that_cannot_be_had_ends_only_the_calls_that_need_it() {
+    let mut rig = Rig::connected();
+    let (refused, renewing) = (rig.call("deploy"), rig.call("other"));
+    let (one, two) = (rig.post(), rig.post());
+    rig.answer_with(&one, scope_head(), "");
+    rig.challenge(&two);
+
+    rig.bring_scope(Err(NoCredentials::because("the person said no")));
+
+    assert_eq!(rig.kind(refused), Kind::Unauthorized);
+    assert!(rig.error(refused).to_string().contains("the person said no"));
+    assert!(rig.is_open(renewing));
+}
+
+#[test]
+fn more_scope_is_waited_for_30_s_and_serves_later_calls_if_it_comes_late() {
+    let mut rig = Rig::connected();
+    let slow = rig.call("deploy");
+    let post = rig.post();
+    rig.answer_with(&post, scope_head(), "");
+
+    rig.advance(secs(30));
+
+    assert_eq!(rig.kind(slow), Kind::Unauthorized);
+    assert_eq!(rig.error(slow).elapsed, secs(30));
+    let next = rig.call("deploy");
+    let post = rig.post();
+    rig.answer_with(&post, scope_head(), "");
+    assert_eq!(rig.scope_asked, 1, "the person is still being asked");
+    rig.bring_scope(Ok(()));
+    let post = rig.post();
+    rig.reply(&post, "{}");
+    assert_eq!(rig.result(next), "{}");
+}
+
+#[test]
+fn a_refusal_of_a_token_from_before_more_scope_came_asks_for_none() {
+    let mut rig = Rig::connected();
+    let (first, late) = (rig.call("deploy"), rig.call("deploy"));
+    let (one, two) = (rig.post(), rig.post());
+    rig.answer_with(&one, scope_head(), "");
+    rig.bring_scope(Ok(()));
+
+    rig.answer_with(&two, scope_head(), "");
+
+    for id in [first, late] {
+        let post = rig.post();
+        rig.reply(&post, "{}");
+        assert_eq!(rig.result(id), "{}");
+    }
+    assert_eq!(rig.scope_asked, 1);
+}
+
+#[test]
+fn a_renewal_that_fails_after_more_scope_came_is_asked_for_again_if_that_token_is_refused() {
+    let mut rig = Rig::connected();
+    rig.call("deploy");
+    let renewing = rig.call("other");
+    let (one, two) = (rig.post(), rig.post());
+    rig.answer_with(&one, scope_head(), "");
+    rig.challenge(&two);
+    rig.bring_scope(Ok(()));
+    rig.post();
+    rig.post();
+    let id = rig.call("third");
+    let post = rig.post();
+    rig.challenge(&post);
+    assert_eq!(rig.credentials_asked, 1, "one question at a time");
+
+    rig.bring_credentials(Err(NoCredentials::new()));
+
+    assert!(rig.is_open(id) && rig.is_open(renewing));
     assert_eq!(rig.credentials_asked, 2);
+    rig.bring_credentials(Ok(()));
+    let post = rig.post();
+    rig.reply(&post, "{}");
+    assert_eq!(rig.result(id), "{}");
 }
 
 #[test]

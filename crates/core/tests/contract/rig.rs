@@ -32,6 +32,7 @@ pub(crate) struct Rig {
     pub(crate) aborted: Vec<AttemptId>,
     pub(crate) drained: Vec<AttemptId>,
     pub(crate) credentials_asked: usize,
+    pub(crate) scope_asked: usize,
     rejected: CredentialsId,
     /// What the server asked for, as the credentials hook was told.
     pub(crate) challenged: Option<Challenge>,
@@ -81,6 +82,7 @@ impl Rig {
             aborted: Vec::new(),
             drained: Vec::new(),
             credentials_asked: 0,
+            scope_asked: 0,
             rejected: CredentialsId::default(),
             challenged: None,
             closed: false,
@@ -333,6 +335,12 @@ impl Rig {
         self.pump();
     }
 
+    /// Lets the credentials hook return from the demand for more scope.
+    pub(crate) fn bring_scope(&mut self, brought: Result<(), NoCredentials>) {
+        self.link.handle_scope(self.now, brought);
+        self.pump();
+    }
+
     pub(crate) fn dial_succeeds(&mut self) {
         let attempt = self.dials.pop_front().expect("the machine should have dialed");
         self.link.handle_connect(self.now, attempt, Ok(()));
@@ -432,6 +440,7 @@ impl Rig {
                     self.rejected = rejected;
                     self.challenged = challenge;
                 }
+                Output::Act(Action::RequestScope { .. }) => self.scope_asked += 1,
                 Output::Act(Action::Send(request)) => self.take(request),
                 Output::Deliver(delivered) => self.delivered.push(delivered),
                 Output::Finish { exchange, outcome, .. } => {

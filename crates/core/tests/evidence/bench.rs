@@ -140,6 +140,9 @@ impl Bench {
             Output::Act(Action::RenewCredentials { rejected, .. }) => {
                 self.link.handle_credentials(self.now, rejected, Err(NoCredentials::new()));
             }
+            Output::Act(Action::RequestScope { .. }) => {
+                self.link.handle_scope(self.now, Err(NoCredentials::new()));
+            }
             Output::Act(Action::Send(request)) => self.perform(&request),
             Output::Finish { exchange, outcome, .. } => {
                 let before = self.ended.insert(exchange, outcome);

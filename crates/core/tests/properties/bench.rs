@@ -31,6 +31,7 @@ pub(crate) struct Bench {
     pub(crate) out: BTreeMap<AttemptId, Out>,
     dialing: Option<AttemptId>,
     asks_credentials: Option<CredentialsId>,
+    asks_scope: bool,
     calls: BTreeMap<u64, Call>,
     by_exchange: BTreeMap<ExchangeId, u64>,
     pub(crate) begun: usize,
@@ -120,6 +121,7 @@ impl Bench {
             out: BTreeMap::new(),
             dialing: None,
             asks_credentials: None,
+            asks_scope: false,
             calls: BTreeMap::new(),
             by_exchange: BTreeMap::new(),
             begun: 0,
@@ -176,6 +178,7 @@ impl Bench {
             }
             Move::Connect(is_up) => self.connect(*is_up),
             Move::Credentials(is_renewed) => self.bring_credentials(*is_renewed),
+            Move::Scope(is_brought) => self.bring_scope(*is_brought),
             Move::Wait(millis) => self.wait(Duration::from_millis((*millis).into())),
         }
         self.pump();
@@ -205,6 +208,13 @@ impl Bench {
         if let Some(rejected) = self.asks_credentials.take() {
             let renewed = if is_renewed { Ok(()) } else { Err(NoCredentials::new()) };
             self.link.handle_credentials(self.now, rejected, renewed);
+        }
+    }
+
+    fn bring_scope(&mut self, is_brought: bool) {
+        if std::mem::take(&mut self.asks_scope) {
+            let brought = if is_brought { Ok(()) } else { Err(NoCredentials::new()) };
+            self.link.handle_scope(self.now, brought);
         }
     }
 
@@ -250,7 +260,36 @@ impl Bench {
         }
     }
 
+    /// Refuses a call for its scope, makes another one, and returns whether that is answered while the first
+    /// one waits.
+    pub(crate) fn goes_on_without_scope(&mut self) -> bool {
+        let refused = self.call(true);
+        for _ in 0..200 {
+            let is_of = |out: &Out| out.what == What::Call(refused);
+            let Some((&attempt, _)) = self.out.iter().find(|(_, out)| is_of(out)) else {
+                self.wait(Duration::from_millis(50));
+                continue;
+            };
+            self.serve(attempt, &Deed::NeedScope);
+            self.pump();
+            let other = self.call(true);
+            for _ in 0..100 {
+                self.serve_all_but_scope();
+                self.wait(Duration::from_millis(50));
+            }
+            let is_answered = self.outcomes.get(&other).is_some_and(Result::is_ok);
+            return is_answered && !self.outcomes.contains_key(&refused);
+        }
+        false
+    }
+
     fn serve_everything(&mut self) {
+        self.serve_all_but_scope();
+        self.bring_scope(true);
+        self.pump();
+    }
+
+    fn serve_all_but_scope(&mut self) {
         self.connect(true);
         self.pump();
         self.bring_credentials(true);
@@ -308,6 +347,11 @@ impl Bench {
             Deed::Challenge if !has_head => {
                 let mut head = head(401, Content::Nothing);
                 head.challenge = Some(Challenge::credentials());
+                self.whole(attempt, head, String::new());
+            }
+            Deed::NeedScope if !has_head => {
+                let mut head = head(403, Content::Nothing);
+                head.challenge = Some(Challenge::scope("admin"));
                 self.whole(attempt, head, String::new());
             }
             Deed::Nonsense if !has_head => {
@@ -459,6 +503,7 @@ impl Bench {
                 Output::Act(Action::RenewCredentials { rejected, .. }) => {
                     self.asks_credentials = Some(rejected);
                 }
+                Output::Act(Action::RequestScope { .. }) => self.asks_scope = true,
                 Output::Act(Action::Send(request)) => self.sent(&request),
                 Output::Finish { exchange, outcome, .. } => self.ended(exchange, outcome),
                 Output::Deliver(Delivered::Question { question, .. }) => {

@@ -158,6 +158,18 @@ proptest! {
     }
 
     #[test]
+    fn a_call_that_waits_for_more_scope_holds_back_no_other(
+        moves in script(), grace in healing()
+    ) {
+        for eras in ERAS {
+            let mut bench = play(eras, &moves);
+            bench.heal(grace);
+
+            prop_assert!(bench.goes_on_without_scope());
+        }
+    }
+
+    #[test]
     fn a_request_says_only_what_its_era_knows_and_a_pinned_link_keeps_to_its_era(moves in script()) {
         for eras in ERAS {
             let mut bench = play(eras, &moves);

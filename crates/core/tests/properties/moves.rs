@@ -26,6 +26,8 @@ pub(crate) enum Move {
     Connect(bool),
     /// The credentials hook returns.
     Credentials(bool),
+    /// The credentials hook returns from a demand for more scope.
+    Scope(bool),
     /// Time passes, in milliseconds.
     Wait(u32),
 }
@@ -47,6 +49,8 @@ pub(crate) enum Deed {
     Status(u16, Option<u32>),
     /// 401 with a challenge.
     Challenge,
+    /// 403 that asks for more scope.
+    NeedScope,
     /// A body that is no answer.
     Nonsense,
     /// An open stream.
@@ -91,6 +95,7 @@ fn next() -> impl Strategy<Value = Move> {
         12 => (any::<u8>(), deed()).prop_map(|(which, deed)| Move::Serve(which, deed)),
         2 => any::<bool>().prop_map(Move::Connect),
         1 => any::<bool>().prop_map(Move::Credentials),
+        1 => any::<bool>().prop_map(Move::Scope),
         4 => wait().prop_map(Move::Wait),
     ]
 }
@@ -115,6 +120,7 @@ fn deed() -> impl Strategy<Value = Deed> {
         2 => Just(Deed::OtherEra),
         1 => proptest::sample::select(vec![-32020, -32021, -32022, -32602]).prop_map(Deed::Refuse),
         1 => Just(Deed::Challenge),
+        1 => Just(Deed::NeedScope),
         1 => Just(Deed::Nonsense),
         6 => Just(Deed::Open),
         5 => (proptest::option::of(0..6_u8), any::<bool>())

@@ -31,7 +31,12 @@ impl Backoff {
 
     /// Waits from now on, at least as long as the server asks for.
     pub(super) fn wait(&mut self, now: Timestamp, retry_after: Option<Duration>) {
-        let length = FIRST.saturating_mul(1 << self.failures.min(10)).min(LONGEST);
+        let length = match self.failures {
+            0 => FIRST,
+            1 => FIRST * 2,
+            few if few < FEW => SHORT,
+            many => SHORT.saturating_mul(1 << (many - FEW + 1).min(10)).min(LONGEST),
+        };
         let asked = retry_after.unwrap_or_default().min(LONGEST_ASKED);
         self.failures = self.failures.saturating_add(1);
         self.wait = Some(Wait { from: now, length: length.max(asked) });
@@ -52,6 +57,10 @@ impl Backoff {
 }
 
 const FIRST: Duration = Duration::from_secs(2);
+/// While a call may wait for the token: it waits for half a minute, and must not miss the end of the trouble.
+const SHORT: Duration = Duration::from_secs(5);
+/// After so many failures the calls that waited from the first are over.
+const FEW: u32 = 6;
 const LONGEST: Duration = Duration::from_secs(5 * 60);
 /// The longest wait that a server can ask for; after it the server is asked again, in case it has recovered.
 const LONGEST_ASKED: Duration = Duration::from_secs(60 * 60);

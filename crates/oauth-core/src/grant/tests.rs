@@ -156,11 +156,11 @@ fn a_server_in_trouble_is_left_alone_as_long_as_it_asks_for() {
 }
 
 #[test]
-fn waits_double_up_to_five_minutes() {
+fn waits_are_short_for_half_a_minute_and_then_double_up_to_five_minutes() {
     let mut grant = grant(tokens(1, 3600));
     let mut now = at(4000);
     let mut waits = Vec::new();
-    for _ in 0..10 {
+    for _ in 0..14 {
         let refresh = begin_refresh(&mut grant, now);
         let trouble = TokenError::Transient { retry_after: None, words: String::new() };
         let effect = grant.handle_refresh(now, id(&refresh), Answered(Err(trouble)));
@@ -169,7 +169,7 @@ fn waits_double_up_to_five_minutes() {
         now = until;
     }
 
-    assert_eq!(waits, [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
+    assert_eq!(waits, [2, 4, 5, 5, 5, 5, 10, 20, 40, 80, 160, 300, 300, 300]);
 }
 
 #[test]

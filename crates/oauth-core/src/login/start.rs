@@ -23,6 +23,8 @@ pub struct LoginRequest<'a> {
     pub scope: &'a ScopeRequest,
     /// The MCP server, byte for byte; `None` if the parameter is not to be sent.
     pub resource: Option<&'a str>,
+    /// The thumbprint of the key that the tokens will be bound to (RFC 9449, 10), so that a stolen code is useless.
+    pub key_thumbprint: Option<&'a str>,
     /// Parameters that the person adds, such as `audience`. They may replace `prompt` and the like, never
     /// what makes the login safe.
     pub extra_parameters: &'a [(String, String)],
@@ -77,6 +79,7 @@ impl LoginRequest<'_> {
         ];
         pairs.extend(scope.as_deref().map(|scope| ("scope", scope)));
         pairs.extend(self.resource.map(|resource| ("resource", resource)));
+        pairs.extend(self.key_thumbprint.map(|thumbprint| ("dpop_jkt", thumbprint)));
         let is_replaced =
             |name: &str| self.extra_parameters.iter().any(|(extra, _)| extra.as_str() == name);
         pairs.extend(self.scope.parameters.iter().filter(|(name, _)| !is_replaced(name)));
@@ -114,7 +117,7 @@ pub enum LoginStartError {
     Url(#[source] AddressError),
 }
 
-const OURS: [&str; 8] = [
+const OURS: [&str; 9] = [
     "response_type",
     "client_id",
     "redirect_uri",
@@ -123,4 +126,5 @@ const OURS: [&str; 8] = [
     "code_challenge_method",
     "scope",
     "resource",
+    "dpop_jkt",
 ];

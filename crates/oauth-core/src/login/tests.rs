@@ -162,6 +162,17 @@ fn a_refusal_tells_the_servers_words_on_one_line() {
 }
 
 #[test]
+fn a_refusal_without_words_ends_with_its_code() {
+    let mut login = begin(&json!({}), &[]).unwrap();
+    let query = format!("error=access_denied&state={}", login.state.expose());
+
+    let outcome = login.handle(&callback(&query));
+
+    let CallbackOutcome::Failed(refused) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(refused.to_string(), "the login was refused with `access_denied`");
+}
+
+#[test]
 fn a_callback_is_read_from_a_target_a_pasted_url_or_its_query() {
     let login = begin(&json!({}), &[]).unwrap();
     let code = |callback: Option<Callback>| callback.unwrap().only("code").map(str::to_owned);
@@ -295,6 +306,7 @@ fn request<'a>(
             server,
         ))),
         resource: Some("https://mcp.example"),
+        key_thumbprint: None,
         extra_parameters: extra,
     }
 }

@@ -12,6 +12,7 @@ use ridethrough_oauth_core::{Fetched, HttpUrl};
 
 use super::{Granted, Login};
 use crate::clock;
+use crate::dpop::DpopKey;
 use crate::error::LoginFailure;
 use crate::listener::CallbackListener;
 use crate::person::{LoginPrompt, Person};
@@ -28,7 +29,9 @@ impl Login {
         let uris = listener.redirect_uris();
         let scope = self.scope_request(found);
         let client = self.client(found, &scope.scopes, uris.clone()).await?;
-        let attempt = Attempt { login: self, found, scope: &scope, listener: &listener, person };
+        let key = self.dpop_key(found)?;
+        let attempt =
+            Attempt { login: self, found, scope: &scope, listener: &listener, person, key };
         let is_known = self.recorded.as_ref().is_some_and(|record| record.client.id == client.id);
         let may_be_dead = is_known && client.when_dead() == DeadClient::RegisterAgainOnce;
         // A demand for more scope shows that the client is in use, so it is not dead.
@@ -61,6 +64,8 @@ struct Attempt<'a> {
     scope: &'a ScopeRequest,
     listener: &'a CallbackListener,
     person: &'a dyn Person,
+    /// The key that the tokens will be bound to; the code is, too.
+    key: Option<DpopKey>,
 }
 
 impl Attempt<'_> {
@@ -81,12 +86,14 @@ impl Attempt<'_> {
         let is_registered =
             |uri: &&HttpUrl| client.redirect_uris.iter().any(|it| it == uri.as_str());
         let redirect_uri = uris.iter().find(is_registered).or(uris.first());
+        let thumbprint = self.key.as_ref().map(DpopKey::thumbprint);
         let request = LoginRequest {
             server: &self.found.server,
             client,
             redirect_uri: redirect_uri.expect("the settings were checked, so that there is a URI"),
             scope: self.scope,
             resource: self.found.resource.as_deref(),
+            key_thumbprint: thumbprint.as_deref(),
             extra_parameters: &self.login.context.oauth.authorize_parameters,
         };
         let random = LoginRandom { state: clock::random(), verifier: clock::random() };
@@ -123,7 +130,7 @@ impl Attempt<'_> {
         let requests = self.login.context.requests(&self.found.server, &client)?;
         let request = requests.authorization_code(code)?;
         let (found, scopes) = (self.found.clone(), code.scopes().clone());
-        let key = self.login.dpop_key(&found)?;
+        let key = self.key.clone();
         self.login.complete(Granted { found, client, scopes, key }, request).await
     }
 }

@@ -21,7 +21,8 @@ pub(crate) async fn find(
         near_hosts: context.oauth.near_hosts,
     };
     let discovery = Discovery::new(context.server.clone(), challenges, settings);
-    follow(&context.fetch, discovery).await
+    let found = follow(&context.fetch, discovery).await?;
+    Ok(context.with_token_endpoint(found))
 }
 
 /// Fetches what a discovery asks for, until it ends.

@@ -66,7 +66,7 @@ impl Login {
         loop {
             let url = match discovery.step() {
                 Step::Failed(error) => return Err(error.clone()),
-                Step::Found(found) => return Ok(found.clone()),
+                Step::Found(found) => return Ok(self.context.with_token_endpoint(found.clone())),
                 Step::Get(url) => url.clone(),
             };
             let fetched = self.context.fetch.get(&url).await;

@@ -36,6 +36,12 @@ impl TokenSource {
         let challenges = refused.challenge.map(read).unwrap_or_default();
         self.memory().challenges = challenges.clone();
         if let Some(Demand::MoreScope(scopes)) = challenges.demand(StatusCode::FORBIDDEN) {
+            // A login since the call was sent has brought it.
+            let is_older = self.current(refused.token).is_none() && self.has_asked_for(&scopes);
+            let usable = self.memory().usable_token(self.context.now());
+            if let Some(token) = usable.filter(|_| is_older) {
+                return self.hand_out(&token).map(Some);
+            }
             let wanted = WantedLogin { scopes: Some(scopes.clone()), issuer: None };
             // Nobody has to be asked for what another process has been granted.
             if let Some(record) = self.other_login(&wanted).await {

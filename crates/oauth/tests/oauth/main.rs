@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod accounts;
+mod away;
 #[cfg(unix)]
 mod beside_mcp_remote;
 mod canary;
@@ -15,6 +16,7 @@ mod listener;
 mod logins;
 mod machines;
 mod moved;
+mod near;
 mod others;
 mod possession;
 mod refreshes;

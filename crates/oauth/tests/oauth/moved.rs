@@ -1,9 +1,10 @@
 //! A server that sends its people elsewhere is shown nothing of the old login.
 
+use ridethrough_oauth::error::SettingsError;
 use ridethrough_oauth::store::MemoryStore;
 use ridethrough_oauth::{OAuth, Secret};
 
-use crate::support::{World, call, client, robot};
+use crate::support::{World, builder, call, client, robot};
 
 #[tokio::test]
 async fn another_issuer_gets_a_client_and_a_login_of_its_own() {
@@ -69,6 +70,34 @@ async fn a_client_of_the_persons_is_not_shown_to_another_issuer() {
 
     assert!(error.to_string().contains("belongs to the issuer"), "{error}");
     assert_eq!(world.count("two", "/token"), 0);
+}
+
+#[tokio::test]
+async fn a_token_endpoint_that_a_person_vouches_for_gets_the_code_and_later_the_refresh_token() {
+    let (world, store) = (World::start().await, MemoryStore::default());
+    let endpoint = format!("{}/token", world.state().origin("two"));
+    let told = oauth().store(store.clone()).person(robot()).token_endpoint(endpoint);
+    call(&client(&world, told)).await.unwrap();
+    assert_eq!((world.count("one", "/token"), world.count("two", "/token")), (0, 1));
+    world.state().clients.values_mut().for_each(|site| *site = "two");
+    world.end_access_tokens();
+
+    // It is kept with the login: a process that was told nothing of it renews there, too.
+    let called = call(&client(&world, oauth().store(store))).await;
+
+    assert_eq!(called.unwrap(), "hello");
+    assert_eq!((world.count("one", "/token"), world.count("two", "/token")), (0, 2));
+}
+
+#[tokio::test]
+async fn a_token_endpoint_that_others_can_listen_to_cannot_be_vouched_for() {
+    let world = World::start().await;
+    for url in ["http://as.example/c4nary", "ftp://as.example/c4nary", "c4nary"] {
+        let refused = oauth().token_endpoint(url).account(&builder(&world)).unwrap_err();
+
+        assert!(matches!(refused, SettingsError::TokenEndpoint(_)), "{refused:?}");
+        assert!(!format!("{refused} {refused:?}").contains("c4nary"), "{refused:?}");
+    }
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use ridethrough_oauth::store::{FileStore, MemoryStore};
 use ridethrough_oauth::{DpopRule, KeepClient, OAuth};
+use ridethrough_oauth_core::dpop::PublicKey;
 
 use crate::support::{Folder, World, builder, call, client, robot};
 
@@ -60,6 +61,22 @@ async fn each_login_has_a_key_of_its_own() {
 
     let keys: std::collections::BTreeSet<String> = world.state().bound.values().cloned().collect();
     assert_eq!(keys.len(), 2);
+}
+
+/// A stolen code is of no use without the key.
+#[tokio::test]
+async fn the_code_is_bound_to_the_key_of_the_tokens() {
+    let world = bound().await;
+
+    call(&client(&world, oauth())).await.unwrap();
+
+    let state = world.state();
+    let key: serde_json::Value =
+        serde_json::from_str(state.bound.values().next().unwrap()).unwrap();
+    let member = |name: &str| key[name].as_str().unwrap().to_owned();
+    let key = PublicKey::Ec { crv: member("crv"), x: member("x"), y: member("y") };
+    let asked = state.log.iter().find(|it| it.request.path == "/authorize").unwrap();
+    assert_eq!(asked.request.query.get("dpop_jkt"), Some(&key.thumbprint()));
 }
 
 /// Many issuers advertise proofs for servers that know nothing of them.

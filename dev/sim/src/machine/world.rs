@@ -164,6 +164,10 @@ impl MachineWorld {
                 let renewed = if is_renewed { Ok(()) } else { Err(NoCredentials::new()) };
                 self.link.handle_credentials(self.now, rejected, renewed);
             }
+            DueHappening::Scope(is_brought) => {
+                let brought = if is_brought { Ok(()) } else { Err(NoCredentials::new()) };
+                self.link.handle_scope(self.now, brought);
+            }
             DueHappening::Connected(attempt, is_up) => {
                 let result =
                     if is_up { Ok(()) } else { Err(Failure::not_sent(Cause::ConnectRefused)) };
@@ -266,6 +270,11 @@ impl MachineWorld {
                 let works = self.rng.below(10) > 0 || self.is_healed;
                 let wait = self.rng.between(Duration::ZERO, Duration::from_secs(2));
                 self.schedule(self.now + wait, DueHappening::Credentials(rejected, works));
+            }
+            Action::RequestScope { .. } => {
+                let works = self.rng.below(10) > 0 || self.is_healed;
+                let wait = self.rng.between(Duration::ZERO, Duration::from_secs(2));
+                self.schedule(self.now + wait, DueHappening::Scope(works));
             }
             Action::Send(request) => self.send(&request),
         }

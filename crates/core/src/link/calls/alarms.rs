@@ -42,7 +42,9 @@ impl Link {
     /// Returns what a call was waiting for when its deadline passed.
     fn awaited(&self, exchange: &Exchange) -> Reason {
         match exchange.state {
-            State::Waiting(Waiting::Credentials(_)) => Reason::Rule("it waited for credentials"),
+            State::Waiting(Waiting::Credentials(_) | Waiting::Scope) => {
+                Reason::Rule("it waited for credentials")
+            }
             State::Waiting(Waiting::Link { .. } | Waiting::Session { .. }) => {
                 self.out_of_patience(exchange.id).reason
             }

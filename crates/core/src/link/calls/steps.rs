@@ -25,7 +25,7 @@ impl Calls {
         let kind = match &step {
             _ if origin.is_application() => return step,
             Step::CheckSession | Step::Doubt(_) | Step::RenewSession => Kind::SessionLost,
-            Step::RenewCredentials { .. } => Kind::Unauthorized,
+            Step::RenewCredentials { .. } | Step::RequestScope(_) => Kind::Unauthorized,
             _ => return step,
         };
         Ending::new(kind, Reason::Nothing).into()
@@ -266,6 +266,12 @@ impl Link {
                 self.renew_credentials(now, rejected, challenge);
             }
             Step::RenewSession => self.renew_for(now, id),
+            Step::RequestScope(challenge) => {
+                self.hiccup(now, id, Reason::Nothing, Remedy::RenewCredentials);
+                let rejected = self.credentials_of(id);
+                self.wait(now, id, Waiting::Scope);
+                self.request_scope(now, id, rejected, challenge);
+            }
             Step::Resend { at, because, deferral: Some(status) } => {
                 if let Some(exchange) = self.calls.get_mut(id) {
                     exchange.counters.resends += 1;

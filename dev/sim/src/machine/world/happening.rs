@@ -21,6 +21,7 @@ pub(super) enum DueHappening {
     OutageEnds,
     Restart,
     Run(AttemptId, u64),
+    Scope(bool),
 }
 
 /// A request that is out.

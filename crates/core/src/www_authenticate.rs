@@ -1,38 +1,55 @@
 //! The grammar of `WWW-Authenticate`: schemes, parameters and quoted texts.
+//!
+//! One line may hold several challenges, several lines one each, and a quoted text may hold anything that
+//! looks like a challenge (RFC 9110, 11.6.1). Text that is not a challenge is skipped: reading never fails.
 
-use super::{Challenge, Scheme};
+/// One challenge: a scheme and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemeChallenge {
+    /// The scheme, as it was written.
+    pub scheme: String,
+    parameters: Vec<(String, String)>,
+}
 
-/// Reads the challenges of one header line and appends them.
-pub(super) fn read(line: &str, challenges: &mut Vec<Challenge>) {
+impl SchemeChallenge {
+    /// Returns the value of a parameter. Its name has no case, and the first of several values counts.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        let mut named = self.parameters.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
+        named.next().map(|(_, value)| value.as_str())
+    }
+}
+
+/// Reads the challenges of one line of the header.
+///
+/// ```
+/// use ridethrough_core::www_authenticate::read;
+///
+/// let challenges = read(r#"Basic, Bearer scope="a b", error=invalid_token"#);
+/// assert_eq!(challenges[0].scheme, "Basic");
+/// assert_eq!(challenges[1].parameter("scope"), Some("a b"));
+/// ```
+pub fn read(line: &str) -> Vec<SchemeChallenge> {
+    let mut challenges: Vec<SchemeChallenge> = Vec::new();
     let mut rest = line;
-    let mut current: Option<Challenge> = None;
     loop {
         rest = rest.trim_start_matches([' ', '\t', ',']);
         if rest.is_empty() {
-            break;
+            return challenges;
         }
         let (word, after) = token(rest);
         if word.is_empty() {
             rest = behind_next_comma(rest);
         } else if let Some(after) = behind_equals(after) {
             let (value, after) = value(after);
-            set(current.as_mut(), word, value);
+            // A parameter without a scheme belongs to nothing.
+            if let Some(challenge) = challenges.last_mut() {
+                challenge.parameters.push((word.to_owned(), value));
+            }
             rest = after;
         } else {
-            challenges.extend(current.take());
-            current = Some(Challenge { scheme: Scheme::named(word), ..Challenge::default() });
+            challenges.push(SchemeChallenge { scheme: word.to_owned(), parameters: Vec::new() });
             rest = behind_token68(after);
         }
-    }
-    challenges.extend(current);
-}
-
-/// Sets a parameter. Its first value counts; a parameter without a scheme belongs to nothing.
-fn set(challenge: Option<&mut Challenge>, name: &str, value: String) {
-    if let Some(place) = challenge.and_then(|challenge| challenge.parameter_mut(name))
-        && place.is_none()
-    {
-        *place = Some(value);
     }
 }
 
