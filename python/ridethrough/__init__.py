@@ -1,6 +1,6 @@
 """MCP connections that ride through faults.
 
-`Client` and `SyncClient` need nothing else. `ridethrough.mcp` has the transports of the official SDK, and
+`Client` and `SyncClient` need no other package. `ridethrough.mcp` has the transports of the official SDK, and
 `ridethrough.fastmcp` one for FastMCP.
 """
 

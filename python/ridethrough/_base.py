@@ -1,4 +1,4 @@
-"""What the client with and the one without `await` share: settings, and how items are read."""
+"""The settings and the reading of items that `Client` and `SyncClient` share."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .model import JSON, Event, Progress, Root
 from .policy import Policy
 
 logger = logging.getLogger("ridethrough")
-# Without this, Python prints the records of an application that has set up no log.
+# Without a handler, Python prints the records of an application that has not set up logging.
 logger.addHandler(logging.NullHandler())
 
 Handler = Callable[[Mapping[str, Any]], Union[Mapping[str, Any], Awaitable[Mapping[str, Any]]]]
-"""Answers a question of the server: params in, result out. It may be an async function."""
+"""A function that answers a question of the server: params in, result out. It may be async."""
 
 TokenFn = Callable[[bool], Union[str, None, Awaitable[Union[str, None]]]]
-"""Returns a token. It is called with `True` when the server refused the last one."""
+"""A function that returns a token. Its argument is `True` if the server refused the last one."""
 
 ProgressFn = Callable[[Progress], None]
 EventFn = Callable[[Event], None]
@@ -30,7 +30,7 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARN
 
 
 def dumps(value: JSON) -> bytes:
-    """Writes JSON as compactly as it can be."""
+    """Writes JSON in its most compact form."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -96,7 +96,7 @@ class Base:
         self._token: TokenFn | None = token if callable(token) else None
         self._on_event = on_event
         self._handlers = {"sampling/createMessage": sampling, "elicitation/create": elicitation}
-        # Wrong settings are told where they are written, not where the client is first used.
+        # Wrong settings raise an error here, and not where the client is first used.
         self._link = Link(dumps(settings))
         self._is_closed = False
         if on_event is not None or logger.isEnabledFor(logging.DEBUG):
@@ -154,7 +154,7 @@ def outcome(kind: int, text: bytes) -> JSON | CallError | ServerError:
 
 
 def report_progress(listener: ProgressFn | None, text: bytes) -> None:
-    """Passes progress on; a listener that fails ends no call."""
+    """Passes progress on. A listener that fails does not end the call."""
     if listener is None:
         return
     try:
@@ -164,7 +164,7 @@ def report_progress(listener: ProgressFn | None, text: bytes) -> None:
 
 
 def next_page(page: JSON, seen: set[str]) -> str | None:
-    """Returns the cursor of the next page of a list, unless the list never ends."""
+    """Returns the cursor of the next page of a list. Raises `ServerError` if the list never ends."""
     cursor = page.get("nextCursor")
     if cursor is None:
         return None

@@ -1,4 +1,4 @@
-"""The kinds of items that the native module hands over; `src/queue.rs` has the same numbers."""
+"""The kinds of items that the native module hands over. Their numbers must be those in `src/queue.rs`."""
 
 from typing import Final
 

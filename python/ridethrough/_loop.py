@@ -1,7 +1,7 @@
 """The event loop that a client runs in: asyncio or trio.
 
 A client starts no task group and no thread. The loop watches one socket, and calls back when the native module
-has something. Nothing here keeps a client alive: one that is dropped takes its socket out of the loop.
+has an item. Nothing here keeps a client alive: a client that is dropped removes its socket from the loop.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Waiter(Protocol):
-    """Something that one task waits for, once."""
+    """A signal that one task waits for, once."""
 
     async def wait(self) -> None: ...
     def set(self) -> None: ...
@@ -31,7 +31,7 @@ class Job(Protocol):
 
 
 class Loop(Protocol):
-    """What a client needs of an event loop."""
+    """The methods of an event loop that a client needs."""
 
     def is_current(self) -> bool: ...
     def is_closed(self) -> bool: ...
@@ -78,11 +78,11 @@ class _AsyncioLoop:
         try:
             self._loop.add_reader(fileno, on_ready)
         except NotImplementedError:
-            # Windows' default loop watches no sockets; anyio does it in a thread of its own.
+            # The default loop on Windows cannot watch sockets; anyio does it in a thread of its own.
             self._watcher = self.spawn(lambda: _watch_by_anyio(fileno, on_ready))
 
     def forget(self, fileno: int, keep: object) -> None:
-        """Takes the socket out of the loop, from any thread, and keeps `keep` until that is done."""
+        """Removes the socket from the loop, from any thread, and keeps `keep` alive until that is done."""
 
         def take_out() -> None:
             if self._watcher is not None:
@@ -94,14 +94,14 @@ class _AsyncioLoop:
         try:
             self._loop.call_soon_threadsafe(take_out)
         except RuntimeError:
-            # The loop is closed, and watches nothing.
+            # A closed loop watches nothing.
             pass
 
     def waiter(self) -> Waiter:
         return _AsyncioWaiter(self._loop.create_future())
 
     async def take_turn(self) -> None:
-        """Lets tasks that were begun before start first: asyncio starts them in order anyway."""
+        """Lets earlier tasks start first. Nothing is needed: asyncio starts tasks in order."""
 
     def spawn(self, work: Callable[[], Awaitable[None]], context: Context | None = None) -> Job:
         async def run() -> None:
@@ -111,7 +111,7 @@ class _AsyncioLoop:
             task = self._loop.create_task(run())
         else:
             task = context.run(self._loop.create_task, run())
-        # The loop itself holds its tasks only weakly.
+        # The loop itself keeps only weak references to its tasks.
         _running.add(task)
         task.add_done_callback(_running.discard)
         return _AsyncioJob(task)
@@ -179,7 +179,7 @@ class _TrioLoop:
         trio.lowlevel.spawn_system_task(watching)
 
     def forget(self, fileno: int, keep: object) -> None:
-        """Takes the socket out of the loop, from any thread, and keeps `keep` until that is done."""
+        """Removes the socket from the loop, from any thread, and keeps `keep` alive until that is done."""
         import trio
 
         scope = self._scope
@@ -187,7 +187,7 @@ class _TrioLoop:
         def take_out() -> None:
             if scope is not None:
                 scope.cancel()
-            # The watching task runs once more before it lets go of the socket.
+            # The watching task runs once more before it releases the socket.
             self._token.run_sync_soon(del_ref, keep)
 
         try:
@@ -201,10 +201,10 @@ class _TrioLoop:
         return trio.Event()
 
     async def take_turn(self) -> None:
-        """Lets tasks that were begun before start first: trio starts those of one moment in any order."""
+        """Lets earlier tasks start first: trio starts the tasks of one turn in any order."""
         import trio
 
-        # Tasks of one turn run in any order, so only a second turn comes after all that were begun before.
+        # Tasks of one turn run in any order, so only a second turn is sure to come after all of them.
         await trio.lowlevel.checkpoint()
         await trio.lowlevel.checkpoint()
 
@@ -234,7 +234,7 @@ def _nothing() -> None:
 
 
 def del_ref(_: object) -> None:
-    """Ends the life of what is passed, if nothing else holds it."""
+    """Does nothing: its caller gives up a reference by passing it here."""
 
 
 _running: set[Any] = set()

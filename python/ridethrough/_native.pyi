@@ -1,4 +1,4 @@
-"""The native module: JSON as bytes in and out. Nothing of it is public."""
+"""The native module, which takes and returns JSON as bytes. Nothing of it is public."""
 
 from collections.abc import Sequence
 from typing import final

@@ -56,7 +56,11 @@ class Client(Base):
     """
 
     def __init__(self, url: str, **settings: Any) -> None:
-        """Creates a client; see `SETTINGS` in the documentation for what can be set."""
+        """Creates a client.
+
+        The settings are `headers`, `token`, `policy`, `on_event`, `sampling`, `elicitation`, `roots`,
+        `client_info`, `message_limit` and `root_certificates`; all of them are optional.
+        """
         super().__init__({"url": url}, **settings)
         self._begin()
 
@@ -72,8 +76,9 @@ class Client(Base):
     ) -> Self:
         """Creates a client of a local server: a program that speaks MCP over its stdin and stdout.
 
-        It is started with the first call, and again after it has died. `env` is its whole environment, if it
-        is not to be this process's. `stderr` is `quoted` in errors, `inherited` or `withheld`.
+        The program is started with the first call, and again after it has died. `env` is its whole
+        environment, by default that of this process. `stderr` is `quoted` in errors, `inherited` or
+        `withheld`.
         """
         client = cls.__new__(cls)
         Base.__init__(client, {"command": command_settings(command, env, cwd, stderr)}, **settings)
@@ -104,7 +109,7 @@ class Client(Base):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Ends every call, deletes the session and closes the connection, within 5 s. Any task may do it."""
+        """Ends every call, deletes the session and closes the connection, within 5 s, in any task."""
         if self._is_over:
             return
         loop = self._attach()
@@ -120,7 +125,7 @@ class Client(Base):
         return ServerInfo._read(await self._perform(lambda number: self._link.connect(number, timeout)))
 
     def keep_connected(self) -> None:
-        """Stays connected while there is no call, for the server's questions and notifications."""
+        """Keeps the client connected while there is no call, for the server's questions and notifications."""
         self._attach()
         self._link.keep_connected()
 
@@ -169,7 +174,7 @@ class Client(Base):
         return await self._list("resources/list", "resources", Resource._read)
 
     async def resource_templates(self) -> list[Resource]:
-        """Lists the templates of resources, all pages."""
+        """Lists the resource templates of the server, all pages."""
         return await self._list("resources/templates/list", "resourceTemplates", Resource._read)
 
     async def prompts(self) -> list[Prompt]:
@@ -189,11 +194,11 @@ class Client(Base):
         return PromptResult._read(await self.request("prompts/get", params, **options))
 
     async def ping(self, **options: Any) -> None:
-        """Asks for nothing but an answer."""
+        """Sends a ping, which asks for nothing but an answer."""
         await self.request("ping", **options)
 
     def events(self) -> AsyncIterator[Event]:
-        """Returns what happens on the connection, from now on. It ends when the client is closed."""
+        """Returns the events of the connection, from now on. The iterator ends when the client is closed."""
         queue = _EventQueue(self._attach())
         self._event_queues.add(queue)
         if self._on_event is None:
@@ -225,7 +230,7 @@ class Client(Base):
             begin(number)
             await pending.waiter.wait()
         except BaseException:
-            # Cancelled, most likely: the server learns of it.
+            # The task was most likely cancelled: the server is told so.
             self._link.cancel(number)
             raise
         finally:
@@ -235,7 +240,7 @@ class Client(Base):
         return pending.outcome
 
     def _attach(self) -> Loop:
-        """Lets the running loop watch the socket, and returns the loop."""
+        """Makes the running loop watch the socket, and returns the loop."""
         loop = self._loop
         if loop is not None and loop.is_current():
             return loop
@@ -353,7 +358,7 @@ class _Pending:
 
 
 class _EventQueue(AsyncIterator[Event]):
-    """The events for one reader; of a slow one the oldest are dropped."""
+    """The events for one reader. If the reader is slow, the oldest events are dropped."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop

@@ -1,4 +1,4 @@
-"""Why a call has no result, and whether the server may have run it."""
+"""The errors of calls: why a call has no result, and whether the server may have run it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class RidethroughError(Exception):
     """The base of every error of a call."""
 
     may_have_run: bool = True
-    """Whether the server may have run the call. Look before you repeat one that may have."""
+    """Whether the server may have run the call. If so, find out before you repeat it."""
 
     report: str = ""
     """What happened, what was tried, and what to do, in up to three lines."""
@@ -31,7 +31,7 @@ class ServerError(RidethroughError):
 
 
 class CallError(RidethroughError):
-    """There is no answer. The subclasses say why; `kind` is their name for programs."""
+    """The base of errors without an answer. The subclasses say why; `kind` is their name for programs."""
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
         super().__init__(facts.get("message", ""))
@@ -41,7 +41,7 @@ class CallError(RidethroughError):
         self.attempts: int = facts.get("attempts", 0)
         """How many HTTP requests were made for this call."""
         self.elapsed: float = facts.get("elapsedMs", 0) / 1000
-        """Seconds from the call to its end."""
+        """The seconds from the call to its end."""
         retry_after = facts.get("retryAfterMs")
         self.retry_after: float | None = None if retry_after is None else retry_after / 1000
         """How many seconds the server asks to be left alone."""
@@ -66,7 +66,7 @@ class Closed(CallError):
 
 
 class InvalidCall(CallError, ValueError):
-    """The call cannot be sent as it is; nothing was tried."""
+    """The call is invalid; nothing was sent."""
 
 
 class DeadlinePassed(CallError, TimeoutError):

@@ -1,4 +1,4 @@
-"""What a server says, as types. Each keeps the JSON that it was read from."""
+"""The answers of a server, as types. Each keeps the JSON that it was read from."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Content:
     type: str
     text: str | None
     data: str | None
-    """Base64."""
+    """The bytes of an image or of audio, in base64."""
     mime_type: str | None
     raw: Mapping[str, Any]
 
@@ -54,7 +54,7 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """All parts that are text, one per line."""
+        """The text of all parts that are text, one per line."""
         return "\n".join(part.text for part in self.content if part.text is not None)
 
     @classmethod
@@ -65,7 +65,7 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class Resource:
-    """A resource of the server, or a template of resources, whose `uri` is then a pattern."""
+    """A resource of the server, or a resource template, whose `uri` is then a pattern."""
 
     uri: str
     name: str
@@ -81,7 +81,7 @@ class Resource:
 
 @dataclass(frozen=True)
 class ResourceContents:
-    """One part of what a resource holds: `text`, or `blob` in base64."""
+    """One part of the contents of a resource: `text`, or `blob` in base64."""
 
     uri: str
     mime_type: str | None
@@ -159,7 +159,7 @@ class ServerInfo:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a call is."""
+    """The progress of a call."""
 
     progress: float
     total: float | None
@@ -171,13 +171,13 @@ class Event:
     """Something that happened on the connection."""
 
     name: str
-    """Its name for programs, such as `sessionLost`."""
+    """The name for programs, such as `sessionLost`."""
     level: str
-    """`debug`, `info` or `warning`."""
+    """The level: `debug`, `info` or `warning`."""
     message: str
     """What happened, in one line."""
     details: Mapping[str, Any]
-    """More about it, such as the tool of a call."""
+    """The details of the event, such as the tool of a call."""
 
     @classmethod
     def _read(cls, raw: dict[str, Any]) -> Event:
@@ -187,7 +187,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Root:
-    """A place that the server may work in."""
+    """A root that the server may work in."""
 
     uri: str
     name: str | None = None

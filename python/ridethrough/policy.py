@@ -1,4 +1,4 @@
-"""How long to wait and how often to try."""
+"""The retry policy: how long to wait and how often to try."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Policy:
     patience: float | None = None
     """How long a call waits, in all, for a server in trouble: 30."""
     first_patience: float | None = None
-    """How long it waits before the server was ever reached: 10."""
+    """How long a call waits before the first connect has ever succeeded: 10."""
     tool_deadline: float | None = None
     """The time of a tool call that names none: 600."""
     deadline: float | None = None
@@ -25,13 +25,13 @@ class Policy:
     in_flight: int | None = None
     """How many calls may be out at once: 256."""
     trust_hints: Literal["none", "readOnly", "all"] | None = None
-    """Which annotations of a tool are believed when it says that it may run twice: `readOnly`."""
+    """The annotations of a tool that are believed about whether it may run twice: `readOnly`."""
     base: Literal["interactive", "never", "unattended"] = "interactive"
     """The policy that these settings change."""
 
     @classmethod
     def unattended(cls) -> Policy:
-        """Returns a policy for work that nobody waits for: it outlasts an outage of half an hour."""
+        """Returns a policy for work without a waiting person: it outlasts an outage of half an hour."""
         return cls(base="unattended")
 
     @classmethod

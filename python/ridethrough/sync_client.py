@@ -137,7 +137,7 @@ class SyncClient(Base):
         return self._list("resources/list", "resources", Resource._read)
 
     def resource_templates(self) -> list[Resource]:
-        """Lists the templates of resources, all pages."""
+        """Lists the resource templates of the server, all pages."""
         return self._list("resources/templates/list", "resourceTemplates", Resource._read)
 
     def prompts(self) -> list[Prompt]:
@@ -157,7 +157,7 @@ class SyncClient(Base):
         return PromptResult._read(self.request("prompts/get", params, **options))
 
     def ping(self, **options: Any) -> None:
-        """Asks for nothing but an answer."""
+        """Sends a ping, which asks for nothing but an answer."""
         self.request("ping", **options)
 
     def _list(self, method: str, name: str, read: Callable[[Mapping[str, Any]], T]) -> list[T]:
@@ -179,7 +179,7 @@ class SyncClient(Base):
             begin(number)
             ended = self._wait(number, on_progress)
         except BaseException:
-            # Interrupted by a person, most likely: the server learns of it.
+            # A person most likely interrupted the call: the server is told so.
             self._link.cancel(number)
             raise
         if isinstance(ended, Exception):
@@ -187,9 +187,9 @@ class SyncClient(Base):
         return ended
 
     def _wait(self, number: int, on_progress: ProgressFn | None) -> JSON:
-        """Waits for the end of a call, or of the client, and does meanwhile what has to be done."""
+        """Waits for the end of a call, or of the client, and handles other items meanwhile."""
         while True:
-            # Signals are looked at between two waits.
+            # Python handles signals between two waits.
             item = self._link.take(number, SIGNALS)
             if item is None:
                 continue

@@ -9,7 +9,7 @@ use serde::Deserialize;
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct CallOptions {
-    /// Seconds.
+    /// The time of the call, in seconds.
     timeout: Option<f64>,
     idempotent: bool,
     fresh: bool,
@@ -39,7 +39,7 @@ impl CallOptions {
     }
 }
 
-/// Returns a time in seconds as a duration; what is longer than any clock counts as for ever.
+/// Returns a time in seconds as a duration; a time longer than any clock counts as for ever.
 pub(crate) fn seconds(time: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(time).ok().map(|time| time.min(YEAR))
 }

@@ -1,7 +1,7 @@
-//! HTTP by the application's own client: requests go out to Python, their answers come back.
+//! HTTP by the application's own client: requests go out to Python, and their answers come back.
 //!
-//! Authorization, hooks, proxies and certificates stay what the application made of them. This module
-//! translates and decides nothing; what a failure proves is said by Python, which saw it.
+//! Authorization, hooks, proxies and certificates stay those of the application. This module translates and
+//! decides nothing; Python reports what a failure proves, because Python saw it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -85,7 +85,7 @@ impl Carried {
     }
 
     fn tell(&self, number: u64, part: Part) {
-        // The request may not be wanted any more.
+        // The request may no longer be wanted.
         if let Some(open) = self.open().get(&number) {
             let _ = open.send(part);
         }
@@ -207,7 +207,7 @@ impl Body for CarriedAnswer {
 }
 
 impl Drop for CarriedAnswer {
-    /// Tells Python that the rest is not wanted, unless there is none.
+    /// Tells Python that the rest of the answer is not wanted, unless it has ended.
     fn drop(&mut self) {
         self.carried.open().remove(&self.number);
         if !self.has_ended {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::facts::{millis, name};
 
-/// How much an event matters, in the words of Python's `logging`; the later, the more.
+/// The importance of an event, in the levels of Python's `logging`; the later, the more important.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     Debug,
@@ -37,8 +37,8 @@ impl Level {
     }
 }
 
-/// Returns what an observer sees: a name for programs, words for people, and the facts of a call's end.
-/// `None` if it matters less than what is asked for.
+/// Returns an event as an observer sees it: a name for programs, words for people, and the facts of a call's
+/// end. `None` if it is less important than `least`.
 pub(crate) fn json(seen: &Seen, least: Level) -> Option<Vec<u8>> {
     let told = match seen {
         Seen::Missed(count) => json!({
@@ -46,7 +46,7 @@ pub(crate) fn json(seen: &Seen, least: Level) -> Option<Vec<u8>> {
             "level": Level::Warning.as_str(),
             "message": format!("{count} events came too fast to be kept"),
         }),
-        // Most events are these, and words for them cost more than the call itself.
+        // Most events are of this kind, and words for them cost more than the call itself.
         Seen::Event { event: Event::CallEnded { kind: None, .. }, .. } if least > Level::Debug => {
             return None;
         }

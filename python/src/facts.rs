@@ -62,7 +62,7 @@ pub(crate) fn name(kind: Kind) -> (&'static str, Option<u16>) {
     (name, None)
 }
 
-/// Returns a time in milliseconds, rounded up, so that a wait is never told too short.
+/// Returns a time in milliseconds, rounded up, so that a wait is never reported too short.
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

@@ -1,8 +1,8 @@
 //! The native module of the Python package `ridethrough`.
 //!
-//! Python and Rust trade JSON as bytes. What Rust has for Python goes into a queue; one byte in a socket
-//! wakes the event loop, which drains it. No thread of Rust ever calls Python or waits for its lock, so a
-//! closed loop, an exiting interpreter and another event loop than asyncio need no care here.
+//! Python and Rust exchange JSON as bytes. Items for Python go into a queue; one byte in a socket wakes the
+//! event loop, which drains it. No thread of Rust ever calls Python or waits for its lock, so a closed loop,
+//! an exiting interpreter and an event loop other than asyncio need no special handling here.
 //!
 //! ```text
 //!  Python:  Link.call, send, notify … ──▶ client ──▶ driver (tokio)
@@ -22,7 +22,7 @@ mod runtime;
 mod settings;
 mod tokens;
 
-/// What `ridethrough/_native.pyi` describes.
+/// The module that `ridethrough/_native.pyi` describes.
 #[pyo3::pymodule(gil_used = true)]
 mod _native {
     #[pymodule_export]

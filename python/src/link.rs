@@ -28,7 +28,7 @@ use crate::tokens::TokenRequests;
 #[pyclass(frozen, module = "ridethrough._native")]
 pub(crate) struct Link {
     age: ForkAge,
-    /// `None` only while it is dropped.
+    /// The parts of the client; `None` only while it is dropped.
     parts: Option<Parts>,
 }
 
@@ -76,13 +76,13 @@ impl Link {
         self.parts()?.queue.fileno().map_err(PyOSError::new_err)
     }
 
-    /// Takes everything that is there.
+    /// Takes all items that are there.
     fn drain<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let items = self.parts()?.queue.drain();
         PyList::new(python, items.into_iter().map(|item| shown(python, &item)))
     }
 
-    /// Waits for the next item of this call, or of none; at most so many seconds.
+    /// Waits for the next item of this call, or one of no call; at most so many seconds.
     fn take<'py>(
         &self,
         python: Python<'py>,
@@ -141,7 +141,7 @@ impl Link {
         Ok(())
     }
 
-    /// Tells events from now on: all of them, or only those of at least this level.
+    /// Reports events from now on: all of them, or only those of at least this level.
     fn watch(&self, level: &str) -> PyResult<()> {
         let parts = self.parts()?;
         let least = Level::parse(level).ok_or_else(|| invalid("there is no such level"))?;
@@ -155,13 +155,13 @@ impl Link {
         Ok(())
     }
 
-    /// Cancels a call, of which nothing more is told.
+    /// Cancels a call. Nothing more is reported about it.
     fn cancel(&self, number: u64) -> PyResult<()> {
         self.parts()?.tell(PorterCommand::Cancel(CallKey::Number(number)));
         Ok(())
     }
 
-    /// Sends a notification, and tells its end as that of a call.
+    /// Sends a notification, and reports its end like that of a call.
     fn notify(&self, number: u64, method: &str, params: Option<&[u8]>) -> PyResult<()> {
         let parts = self.parts()?;
         let params = params.map(json).transpose()?;
@@ -252,7 +252,7 @@ impl Link {
         Ok(())
     }
 
-    /// Answers a question for a token: with one, with none, or with why there is none.
+    /// Answers a question for a token: with one, with none, or with the reason why there is none.
     fn provide_token(
         &self,
         number: u64,
@@ -292,7 +292,7 @@ impl Drop for Link {
 
 impl Parts {
     fn tell(&self, command: PorterCommand) {
-        // A porter that has ended has told that the client is closed.
+        // A porter that has ended has reported that the client is closed.
         let _ = self.porter.send(command);
     }
 

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use crate::facts::Facts;
 use crate::queue::{Item, ItemKind};
 
-/// A message that the SDK writes.
+/// A message as the SDK writes it.
 #[derive(Deserialize)]
 pub(crate) struct SdkMessage<'a> {
     #[serde(borrow, default)]
@@ -32,7 +32,7 @@ pub(crate) fn part(raw: &RawValue) -> Json {
     Json::of(raw).expect("it was read as JSON")
 }
 
-/// Returns the end of a call for a program that gave it this number.
+/// Returns the end of a call, for a program that gave the call this number.
 pub(crate) fn ended(number: u64, outcome: Result<Answer, CallError>) -> Item {
     match outcome {
         Ok(Answer::Result(json)) => Item::new(ItemKind::Result, number, json.as_bytes().clone()),
@@ -52,7 +52,7 @@ pub(crate) fn response(id: &str, outcome: Result<Answer, CallError>) -> Item {
     }
 }
 
-/// Returns a server's error, without anything that could pass for our facts.
+/// Returns a server's error, without anything that could pass for the client's facts.
 fn without_facts(error: &Json) -> Cow<'_, Json> {
     let Some(data) = error.member("data").filter(|data| data.member(NAME).is_some()) else {
         return Cow::Borrowed(error);
@@ -66,8 +66,8 @@ fn without_facts(error: &Json) -> Cow<'_, Json> {
 
 /// Returns the error of a call without an answer: the whole report, and the facts beside it.
 ///
-/// Some frameworks send a call again whose error has the code -32000 or -32001, or certain words. A call that
-/// may have run has neither.
+/// Some frameworks send a call again if its error has the code -32000 or -32001, or certain words. The error
+/// of a call that may have run has neither.
 fn failure(error: &CallError) -> String {
     let facts = Facts::of(error);
     let (code, words) = if facts.may_have_run {
@@ -79,7 +79,7 @@ fn failure(error: &CallError) -> String {
     json!({ "code": code, "message": words, "data": { NAME: facts } }).to_string()
 }
 
-/// Returns words that no framework takes for "send me again".
+/// Returns words that no framework takes as a reason to send a call again.
 fn without_markers(words: &str) -> String {
     let mut words = words.to_owned();
     for marker in MARKERS {
@@ -155,13 +155,13 @@ const CANCELLED: &str = "notifications/cancelled";
 /// The name of the facts in the `data` of an error.
 const NAME: &str = "ridethrough";
 
-/// The code of a call that may have run: unused by MCP and by every framework that was looked at.
+/// The code of a call that may have run: neither MCP nor any framework that was examined uses it.
 const MAY_HAVE_RUN: i64 = -32050;
 
 /// The code of a call that did not run, which frameworks know as a lost connection.
 const DID_NOT_RUN: i64 = -32000;
 
-/// Words after which a framework sends a call again. Each has a space, which is replaced.
+/// The words after which a framework sends a call again. Each has a space, which is replaced.
 const MARKERS: [&str; 11] = [
     "broken pipe",
     "closed resource",

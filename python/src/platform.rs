@@ -27,14 +27,14 @@ impl WakePair {
 
     /// Makes the socket of [`fileno`](Self::fileno) readable.
     pub(crate) fn ring(&self) {
-        // A full socket is readable already, and nothing else can fail while both ends are ours.
+        // A full socket is already readable, and nothing else can fail while this process holds both ends.
         let _ = (&self.bell).write(&[1]);
     }
 
     /// Takes the bytes that made the socket readable.
     pub(crate) fn hush(&self) {
         let mut rung = [0; 16];
-        // Empty is what it should be.
+        // The socket is empty when a read fails or is short.
         while matches!((&self.ear).read(&mut rung), Ok(count) if count == rung.len()) {}
     }
 

@@ -1,8 +1,8 @@
-//! The task that carries what happens to one client into its queue.
+//! The task that carries the messages and ends of one client's calls into its queue.
 //!
 //! The server's messages come before the end of the call that they were sent for: when a call has ended, the
 //! inbox is read empty first. A cancelled call is dropped, which is how the link learns of it, and nothing
-//! more is told about it.
+//! more is reported about it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,15 +35,15 @@ pub(crate) enum PorterCommand {
         call: Ending,
     },
     Cancel(CallKey),
-    /// Runs something that Python does not wait for.
+    /// Runs a future that Python does not wait for.
     Perform(BoxFuture<'static, ()>),
     Watch(Events, Level),
 }
 
-/// A call, and what is told of its end.
+/// A call, which resolves to the item that reports its end.
 pub(crate) type Ending = BoxFuture<'static, Item>;
 
-/// How the server's messages are told.
+/// The form in which the server's messages are reported.
 #[derive(Clone, Copy)]
 pub(crate) enum Wording {
     /// As method and params.
@@ -109,7 +109,7 @@ impl Porter {
         }
     }
 
-    /// Hands over what the server said before it answered.
+    /// Hands over the server's messages from before its answer.
     fn tell_all_before(&mut self, is_inbox_over: &mut bool) {
         while !*is_inbox_over && self.queue.has_room() {
             match self.inbox.next().now_or_never() {
@@ -125,7 +125,7 @@ impl Porter {
             PorterCommand::Answer { question, answer } => self.inbox.answer(question, answer),
             PorterCommand::Begin { key, call } => {
                 let (handle, registration) = AbortHandle::new_pair();
-                // A second call of that name takes the place of the first.
+                // A second call of that name replaces the first.
                 if let Some(earlier) = self.running.handles.insert(key.clone(), handle) {
                     earlier.abort();
                 }
@@ -152,7 +152,7 @@ impl Porter {
         }
     }
 
-    /// Lets calls that are begun on a closed client end, as the client says.
+    /// Lets calls that begin on a closed client end with the client's own error.
     async fn refuse_the_rest(mut self) {
         while let Some(command) = self.commands.recv().await {
             if let PorterCommand::Begin { call, .. } = command {

@@ -1,4 +1,4 @@
-//! What Rust has for Python, in order, and how Python learns of it.
+//! The items that Rust has for Python, in order, and how Python learns of them.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,7 +13,7 @@ use crate::platform::WakePair;
 /// The items for one client's Python side.
 pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
-    /// For a thread that waits instead of an event loop.
+    /// Wakes a thread that waits instead of an event loop.
     arrived: Condvar,
     /// Tells the porter that there is room again.
     drained: Notify,
@@ -22,12 +22,12 @@ pub(crate) struct Queue {
 #[derive(Default)]
 struct Waiting {
     items: VecDeque<Item>,
-    /// Made for an event loop; a thread that waits needs none.
+    /// The sockets that wake an event loop; a thread that waits needs none.
     wake: Option<WakePair>,
     is_rung: bool,
 }
 
-/// One thing for Python.
+/// One item for Python.
 pub(crate) struct Item {
     pub(crate) kind: ItemKind,
     /// The call, question or request that it is about; 0 if it is about none.
@@ -37,14 +37,14 @@ pub(crate) struct Item {
     pub(crate) body: Option<Bytes>,
 }
 
-/// The kinds of items. `ridethrough/_items.py` has the same numbers.
+/// The kinds of items. Their numbers must be those in `ridethrough/_items.py`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ItemKind {
     /// The result of a call.
     Result = 0,
     /// The server's error for a call.
     ServerError = 1,
-    /// Why a call has no answer.
+    /// The reason why a call has no answer.
     Failure = 2,
     /// The progress of a call.
     Progress = 3,
@@ -73,13 +73,13 @@ impl Item {
         Self { kind, number, json: json.into(), body: None }
     }
 
-    /// Whether a thread that waits for this call takes it. What belongs to no call is taken by any.
+    /// Whether a thread that waits for this call takes the item. Any thread takes an item of no call.
     fn is_for(&self, number: u64) -> bool {
         match self.kind {
             ItemKind::Result | ItemKind::ServerError | ItemKind::Failure | ItemKind::Progress => {
                 self.number == number
             }
-            // Nothing follows, so it stays for every thread that waits.
+            // Nothing follows this item, so it stays for every thread that waits.
             _ => true,
         }
     }
@@ -99,7 +99,7 @@ impl Queue {
         self.arrived.notify_all();
     }
 
-    /// Takes everything.
+    /// Takes all items.
     pub(crate) fn drain(&self) -> VecDeque<Item> {
         let mut waiting = self.lock();
         if std::mem::take(&mut waiting.is_rung)
@@ -141,7 +141,7 @@ impl Queue {
         Ok(waiting.wake.as_ref().map_or(-1, WakePair::fileno))
     }
 
-    /// Waits until few enough items are left for more of those that nobody waits for.
+    /// Waits until there is room for items that no call waits for.
     pub(crate) async fn room(&self) {
         while self.lock().items.len() >= MOST_WAITING {
             self.drained.notified().await;
@@ -170,6 +170,5 @@ impl Waiting {
     }
 }
 
-/// How many items may wait before the server's own messages and events stay where they are: in the inbox,
-/// which is bounded.
+/// How many items may wait before the server's own messages and events stay in the inbox, which is bounded.
 const MOST_WAITING: usize = 1024;

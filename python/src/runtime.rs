@@ -11,22 +11,22 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// How often this process was forked from another: the age of everything made since.
+/// The number of forks that led to this process, recorded in everything that it makes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ForkAge(u64);
 
 impl ForkAge {
-    /// Returns the age of what is made now.
+    /// Returns the number of forks so far.
     pub(crate) fn current() -> Self {
         Self(FORKS.load(Ordering::Relaxed))
     }
 
-    /// Whether what has this age was made before a fork.
+    /// Whether this number was recorded before a fork.
     pub(crate) fn is_past(self) -> bool {
         self != Self::current()
     }
 
-    /// Fails if what has this age was made before a fork.
+    /// Fails if this number was recorded before a fork.
     pub(crate) fn check(self) -> PyResult<()> {
         if self.is_past() {
             return Err(PyRuntimeError::new_err(FORKED));
@@ -37,14 +37,14 @@ impl ForkAge {
 
 /// Returns the runtime, and starts it if there is none.
 ///
-/// It is called with Python's lock, and never lets go of that: a fork, which needs the lock too, cannot find
-/// the mutex locked.
+/// It is called with Python's lock held, and never releases it: a fork, which needs that lock too, cannot
+/// find the mutex locked.
 pub(crate) fn handle() -> io::Result<Handle> {
     let mut runtime = RUNTIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(runtime) = &*runtime {
         return Ok(runtime.handle().clone());
     }
-    // Two clients may be busy at once, and Python itself has only one thread that runs.
+    // Two clients may be busy at once, while Python itself runs only one thread.
     let made = Builder::new_multi_thread()
         .worker_threads(2)
         .thread_name("ridethrough")

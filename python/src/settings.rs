@@ -34,7 +34,7 @@ pub(crate) struct Settings {
     /// Whether the application's own client makes the HTTP requests.
     #[serde(default)]
     is_carried: bool,
-    /// Whether the server's messages are told as whole messages, for the SDK.
+    /// Whether the server's messages are reported as whole messages, for the SDK.
     #[serde(default)]
     is_for_sdk: bool,
     client_info: Option<Value>,
@@ -50,7 +50,7 @@ pub(crate) struct Settings {
 struct CommandSettings {
     program: String,
     arguments: Vec<String>,
-    /// The whole environment, if it is not to be this process's.
+    /// The whole environment, if it differs from that of this process.
     environment: Option<BTreeMap<String, String>>,
     directory: Option<String>,
     stderr: Option<String>,
@@ -76,7 +76,7 @@ struct RootSettings {
     name: Option<String>,
 }
 
-/// What a client is made of besides its builder.
+/// The parts of a client besides its builder.
 pub(crate) struct Prepared {
     pub(crate) builder: ClientBuilder,
     pub(crate) carried: Option<Arc<Carried>>,

@@ -18,7 +18,7 @@ pub(crate) struct TokenRequests {
     next: AtomicU64,
 }
 
-/// What the application's function returned, or why there is no token.
+/// The token that the application's function returned, or the reason why there is none.
 pub(crate) type Provided = Result<Option<String>, String>;
 
 impl TokenRequests {
@@ -27,7 +27,7 @@ impl TokenRequests {
     }
 
     pub(crate) fn answer(&self, number: u64, provided: Provided) {
-        // The question may not be open any more.
+        // The question may no longer be open.
         if let Some(open) = self.open().remove(&number) {
             let _ = open.send(provided);
         }

@@ -13,7 +13,7 @@ use clap::Subcommand;
 pub(crate) enum AuthCommand {
     /// Takes a login to another machine: out of this one, into that one.
     Move(export::MoveArgs),
-    /// Shows the logins that are kept here, and how they stand; nobody is asked.
+    /// Shows the logins that are kept here, and their state; no server is asked.
     Status(status::AuthStatusArgs),
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct ExposeArgs {
     /// Clients must show the token that this environment variable holds, in place of a fresh one
     #[arg(long, value_name = "VAR", conflicts_with = "no_token")]
     token_env: Option<String>,
-    /// Let everybody on this machine in; not with an address that other machines reach
+    /// Let every client on this machine in; not with an address that other machines reach
     #[arg(long)]
     no_token: bool,
     /// A name of this machine that clients may use, beside `localhost` and the address

@@ -61,7 +61,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE", help_heading = HEADING, hide_short_help = true)]
     cacert: Option<PathBuf>,
     /// Do not check the server's certificate, if it is on this machine; another host must be named:
-    /// `--insecure=HOST`. Whoever is on the way can then read and change everything, tokens too
+    /// `--insecure=HOST`. An attacker on the network can then read and change everything, tokens too
     #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true,
           default_missing_value = "", help_heading = HEADING, hide_short_help = true)]
     insecure: Option<String>,
@@ -81,7 +81,7 @@ pub(crate) enum Policy {
     Interactive,
     /// One attempt
     Never,
-    /// For work that nobody watches: half an hour
+    /// For work without a waiting person: half an hour
     Unattended,
 }
 

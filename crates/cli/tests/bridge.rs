@@ -52,7 +52,7 @@ async fn stdin_that_is_closed_in_the_middle_of_a_call_ends_it() {
     assert_eq!(rig.mcp.count(&When::delete()), 1);
 }
 
-/// A pipe holds 64 KiB: what is more than that waits in the bridge until the host reads.
+/// A pipe holds 64 KiB: anything beyond that waits in the bridge until the host reads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_host_that_reads_only_after_it_has_left_has_every_answer() {
     let rig = Rig::listen().await;
@@ -91,7 +91,7 @@ async fn a_host_that_starts_while_the_server_is_down_starts_with_what_it_was() {
     let tools = again.asked(1, "tools/list", json!({})).await;
     rig.server.set_mood(Mood::Up);
     let answer = again.call(2, "echo").await;
-    // A process that is being started holds on to the port for a moment, so that comes after.
+    // A process that is being started holds on to the port for a moment, so the server goes down only now.
     rig.server.set_mood(Mood::Down);
     let mut stranger = rig.host(&["--header", "X-Team: red"]);
     let unknown = stranger.greet().await;
@@ -189,8 +189,8 @@ async fn settings_are_those_of_every_command_and_a_header_file_stands_between() 
     assert_eq!(said, "", "`--silent` wins over a file");
 }
 
-/// A host starts it anywhere: a cloned repository marked a tool as repeatable, which then ran twice, and sent
-/// variables as headers.
+/// A host starts the bridge in any folder: a cloned repository once marked a tool as repeatable, which then
+/// ran twice, and sent variables as headers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_settings_are_read_from_the_folder_that_a_host_started_it_in() {
     let rig = Rig::listen().await;
@@ -243,8 +243,8 @@ async fn calls_have_the_time_and_the_repeats_that_settings_give_them() {
     );
 }
 
-/// The host shows errors and logs to people and to models. A result is data: the names and addresses in it
-/// are asked for later, and no byte of it may change.
+/// The host shows errors and logs to people and to models. A result is data: later requests use the names and
+/// addresses in it, so no byte of it may change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_the_upstream_repeats_is_in_no_error_and_no_log_and_results_stay_as_they_are()
 {
@@ -295,7 +295,7 @@ async fn a_token_that_the_upstream_repeats_when_it_refuses_us_is_told_to_nobody(
     assert!(said.contains("xxx ...") && !said.contains("t0"), "{said}");
 }
 
-/// What is kept on disk is opened only if it can be ours: a pipe stopped the bridge for good.
+/// The bridge opens only files that it can have written itself: a pipe once stopped it for good.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_catalogue_that_cannot_be_ours_is_ignored_and_told() {
     let rig = Rig::listen().await;
@@ -433,9 +433,9 @@ impl Rig {
         let server = Server::new(Protocol::Http1, mcp.clone());
         let port = server.listen().await.unwrap().port();
         let url = format!("http://localhost:{port}/mcp");
-        // No two servers that live at once have the same port, so no two tests share a folder.
+        // No two servers that run at once share a port, so no two tests share a folder.
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bridge-{port}"));
-        // What a test that was killed left there is nobody's.
+        // The files are left from a test that was killed.
         let _ = std::fs::remove_dir_all(&cache);
         Self { mcp, server, url, cache }
     }
@@ -457,7 +457,7 @@ impl Rig {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
         command.args(args).kill_on_drop(true);
         command.env("XDG_CACHE_HOME", &self.cache).env("TOKEN", "t0ken").env("KEY", "s3cret");
-        // Nothing of this reaches the folders of whoever runs the tests.
+        // The folders of the person who runs the tests are not touched.
         command.env("XDG_CONFIG_HOME", &self.cache).env("XDG_RUNTIME_DIR", &self.cache);
         command
             .env("HOME", &self.cache)
@@ -473,7 +473,7 @@ impl Rig {
         std::fs::write(path, text).unwrap();
     }
 
-    /// Everything that was kept on disk, with the names of files.
+    /// Returns everything that was kept on disk, with the names of files.
     fn kept(&self) -> String {
         let folder = self.cache.join("ridethrough/catalogues");
         let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
@@ -487,12 +487,12 @@ impl Rig {
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        // What is left of it is the build folder's.
+        // A rest of it is in the build folder, where it does no harm.
         let _ = std::fs::remove_dir_all(&self.cache);
     }
 }
 
-/// Whoever started the bridge. The bridge does not outlive its test.
+/// The host that started the bridge. The bridge does not outlive its test.
 struct Host {
     child: Child,
     stdin: ChildStdin,
@@ -524,7 +524,7 @@ impl Host {
         self.asked(id, "tools/call", json!({"name": tool, "arguments": {"msg": tool}})).await
     }
 
-    /// Asks, and passes over what else is told until the answer is there.
+    /// Sends a request, and skips other messages until its answer.
     async fn asked(&mut self, id: u64, method: &str, params: Value) -> Value {
         self.ask(id, method, params).await;
         loop {
@@ -536,7 +536,7 @@ impl Host {
         }
     }
 
-    /// What the bridge says next.
+    /// Returns the next message of the bridge.
     async fn next(&mut self) -> Value {
         let line = timeout(PATIENCE, self.lines.next_line()).await.expect("a message in time");
         serde_json::from_str(&line.unwrap().expect("a message")).unwrap()
@@ -550,7 +550,7 @@ impl Host {
         self.stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
     }
 
-    /// Closes stdin; gives the exit code, what else was written to stdout, and what people were told.
+    /// Closes stdin; returns the exit code, the rest of stdout, and what people were shown.
     async fn leave(self) -> (Option<i32>, String, String) {
         let Self { mut child, stdin, lines } = self;
         drop(stdin);
@@ -566,5 +566,5 @@ impl Host {
     }
 }
 
-/// Far longer than anything here takes, on a machine that is busy with other tests.
+/// The time limit of each wait: far longer than anything here takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

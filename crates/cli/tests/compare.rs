@@ -1,5 +1,5 @@
-//! `lab compare` as its users see it, without any package manager: what can be installed is for the
-//! registries to say.
+//! `lab compare` as its users see it, without any package manager: the registries decide what can be
+//! installed.
 
 #![cfg(test)]
 
@@ -66,7 +66,7 @@ fn a_client_that_nobody_knows_is_wrong_usage() {
     assert!(told.contains("there is no client `pithon`") && told.contains("python"), "{told}");
 }
 
-/// Runs it with one scenario, and with nothing on the path.
+/// Runs the command with one scenario, and with nothing on the path.
 fn compare(folder: &Folder, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ridethrough"))
         .args(["lab", "compare", "--scenarios", &folder.path("a01.toml")])
@@ -100,7 +100,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A folder that stays behind harms nobody.
+        // A folder that stays behind does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -86,7 +86,7 @@ async fn the_fields_of_a_line_are_those_of_the_protocol_also_when_they_are_empty
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_cannot_be_reached_is_a_failed_step_and_no_wrong_usage() {
-    // Its certificate is signed by nobody we know, which no waiting heals.
+    // No known authority has signed its certificate, which no waiting changes.
     let rig = Rig::over(Protocol::Http1Tls).await;
     let script = rig.script(&json!([{"op": "initialize"}, {"op": "sleep", "s": 0}]));
     let mut driven = Driven::start(&rig.url, &script);
@@ -139,7 +139,7 @@ impl Rig {
         let server = Server::new(protocol, mcp.clone());
         let address = server.listen().await.unwrap();
         let url = format!("{}://localhost:{}/mcp", protocol.scheme(), address.port());
-        // No two servers that live at once have the same port, so no two tests share a folder.
+        // No two servers that run at once share a port, so no two tests share a folder.
         let scratch =
             Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drive-{}", address.port()));
         std::fs::create_dir_all(&scratch).unwrap();
@@ -153,7 +153,7 @@ impl Rig {
         path
     }
 
-    /// Tools that fail in the ways that a line can tell.
+    /// Adds tools that fail in the ways that a line can report.
     fn misbehave(&self) {
         self.mcp.rule(When::tool("tell_error"), Times::Always, |ask| async move {
             let content = json!([{"type": "text", "text": "it broke"}]);
@@ -183,12 +183,12 @@ impl Rig {
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        // What is left of it is the build folder's.
+        // A rest of it is in the build folder, where it does no harm.
         let _ = std::fs::remove_dir_all(&self.scratch);
     }
 }
 
-/// The binary while it plays. It does not outlive its test.
+/// The binary while it plays a script. It does not outlive its test.
 struct Driven {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -211,7 +211,7 @@ impl Driven {
         read
     }
 
-    /// Its exit code, and what it still said.
+    /// Returns the exit code, and the rest of its output.
     async fn end(mut self) -> (Option<i32>, Option<String>) {
         let more = timeout(PATIENCE, self.lines.next_line()).await.expect("the end in time");
         let status = timeout(PATIENCE, self.child.wait()).await.expect("the end in time");
@@ -246,5 +246,5 @@ fn assert_has(line: &Line, words: &[&str]) {
     assert!(!line.done.ok && words.iter().all(|word| error.contains(word)), "{error}");
 }
 
-/// Far longer than anything here takes, on a machine that is busy with other tests.
+/// The time limit of each wait: far longer than anything here takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

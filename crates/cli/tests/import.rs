@@ -105,7 +105,7 @@ fn only_the_named_server_is_written() {
     assert!(err(&unknown).contains("there is no server `nobody`"), "{}", err(&unknown));
 }
 
-/// A name alone means every server that has it.
+/// A name alone means every server of that name.
 #[test]
 fn of_two_servers_of_one_name_that_of_one_host_can_be_meant() {
     let home = Home::new();
@@ -159,7 +159,7 @@ async fn a_server_that_wants_authorization_stays_as_it_is() {
     assert_eq!(after["keyed"]["args"][0], "bridge");
 }
 
-/// A project may come from anywhere, and looking at it must not send what the environment holds.
+/// A project may come from anywhere, and inspecting it must not send the values of the environment.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_projects_file_gets_no_variable_unless_it_is_named() {
     let mcp = Mcp::new();
@@ -214,7 +214,7 @@ fn wrong_usage_and_nothing_to_do_are_told() {
     assert!(err(&no_backup).contains("0 servers restored"), "{}", err(&no_backup));
 }
 
-/// What it could do, it offers as a command, and the command does it.
+/// The command prints what it could do as another command, and that one does it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_at_a_url_goes_through_the_bridge_if_that_is_asked_for_and_comes_back() {
     let mcp = Mcp::new();
@@ -295,7 +295,7 @@ fn files_of_zed_gemini_and_claude_codes_own_folder_are_found_and_other_bridges_r
 const ONE: &str =
     r#"{"mcpServers":{"it":{"command":"npx","args":["-y","mcp-remote","https://a.example/mcp"]}}}"#;
 
-/// A crash of an older version could leave half of one.
+/// A crash of an older version could leave an incomplete backup.
 #[test]
 fn an_undo_passes_over_a_backup_that_is_not_whole_and_takes_the_next() {
     let home = Home::new();
@@ -346,7 +346,7 @@ fn an_undo_that_discards_nothing_leaves_no_copy() {
     assert!(!home.0.join("mine.json.ridethrough-undone").exists());
 }
 
-/// `sudo ridethrough import` made the file of a user root's.
+/// `sudo ridethrough import` once made root the owner of a user's file.
 #[test]
 fn a_file_keeps_its_owner_and_mode_and_so_does_its_backup() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -354,7 +354,7 @@ fn a_file_keeps_its_owner_and_mode_and_so_does_its_backup() {
     home.write("mine.json", ONE);
     let path = home.0.join("mine.json");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    // Only root may give a file away; anybody else checks that nothing changes.
+    // Only root may give a file away; any other user checks that nothing changes.
     let _ = chown(&path, Some(4711), Some(4712));
     let of = |path: &Path| {
         let it = fs::metadata(path).unwrap();
@@ -401,7 +401,8 @@ impl Home {
         Self(home)
     }
 
-    /// With a file of every host. What is in a project has no user's file of the same host beside it.
+    /// Creates a home with a file of every host. A host whose file is in the project has no user's file
+    /// beside it.
     fn furnished() -> Self {
         let home = Self::new();
         home.copy("claude-code/.mcp.json", "work/.mcp.json");
@@ -431,7 +432,7 @@ impl Home {
         fs::read_to_string(self.0.join(path)).unwrap()
     }
 
-    /// Every file below it with its text, in order.
+    /// Returns every file below it with its text, in order.
     fn files(&self) -> Vec<(PathBuf, String)> {
         let mut files = Vec::new();
         let mut folders = vec![self.0.clone()];
@@ -450,7 +451,7 @@ impl Home {
         files
     }
 
-    /// Runs the command in the project; files that are not in it lie beside it.
+    /// Runs the command in the project; files that are not in it are beside it.
     fn import(&self, args: &[&str]) -> Output {
         let is_beside = |arg: &&str| self.0.join(arg).is_file();
         let args = args

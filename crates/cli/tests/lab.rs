@@ -131,7 +131,7 @@ fn a_client_that_prints_garbage_or_fails_is_told_and_the_run_goes_on() {
 fn a_client_that_hangs_is_stopped_with_all_that_it_started() {
     let scratch = Scratch::new();
     let ids = scratch.path("ids");
-    // One child in its group, one that left it, and the client itself.
+    // There is one child in its group, one that left it, and the client itself.
     let text = format!(
         "sleep 600 & echo $! >> {0}\nsetsid sleep 600 & echo $! >> {0}\necho $$ >> {0}\nwait\n",
         ids.display()
@@ -197,7 +197,7 @@ fn serve_gives_every_scenario_a_url_a_log_and_a_fresh_start() {
     assert!(unknown.starts_with("HTTP/1.1 404"), "{unknown}");
 }
 
-/// How each step of a script ended.
+/// Returns how each step of a script ended.
 fn drive(url: &str, script: &std::path::Path) -> Vec<bool> {
     let driven = lab(&["drive", url, script.to_str().unwrap()]);
     let lines = out(&driven);
@@ -241,10 +241,10 @@ fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Waits until no process of these is left; one that nobody has asked for yet counts as gone.
+/// Waits until no process of these is left; a zombie that was not reaped yet counts as gone.
 fn assert_all_gone(ids: &std::path::Path, count: usize) {
     let ids = fs::read_to_string(ids).unwrap();
-    // It is started once to see how long that takes, and once to be played.
+    // The client is started once to measure its start, and once to be played.
     assert!(ids.lines().count() >= count, "{ids}");
     for id in ids.lines() {
         until(&format!("process {id} is gone"), || {
@@ -263,7 +263,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// A folder of its own, gone with the test.
+/// A folder of a test, removed with it.
 struct Scratch(PathBuf);
 
 impl Scratch {

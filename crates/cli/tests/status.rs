@@ -132,7 +132,7 @@ async fn peers_that_say_nothing_or_nonsense_hold_up_nobody() {
     assert!(answer["result"].is_object() && seen["pid"] == host.pid(), "{answer} {seen}");
     for (peer, is_told) in peers.iter_mut().zip([false, false, false, true]) {
         let mut told = Vec::new();
-        // It may also be cut off.
+        // The connection may also be cut.
         let _ = timeout(PATIENCE, peer.read_to_end(&mut told)).await.expect("it is let go");
         assert_eq!(!told.is_empty(), is_told);
     }
@@ -142,7 +142,7 @@ async fn peers_that_say_nothing_or_nonsense_hold_up_nobody() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_socket_that_cannot_be_had_does_not_stop_a_bridge() {
     let rig = Rig::listen().await;
-    // A folder that is a file, and a cache that is one.
+    // The folder is a file, and so is the cache.
     fs::write(rig.folder(), "").unwrap();
     fs::write(rig.home.join(".cache"), "").unwrap();
 
@@ -187,7 +187,7 @@ async fn killed_bridges_leave_no_process_and_no_socket_behind() {
 
         assert_eq!(rig.sockets().len(), 1, "the next one removes what the last one left");
     }
-    // A process that was left would hold a connection.
+    // A process that is left would hold a connection.
     let began = Instant::now();
     while rig.server.open_connections() > 0 {
         assert!(began.elapsed() < PATIENCE, "somebody is still connected");
@@ -200,7 +200,7 @@ async fn killed_bridges_leave_no_process_and_no_socket_behind() {
     assert_eq!(rig.sockets(), Vec::<PathBuf>::new(), "and so does whoever looks");
 }
 
-/// A server on a port of this machine, and a user of its own.
+/// A server on a port of this machine, and a home folder of the test's own.
 struct Rig {
     mcp: Mcp,
     server: Server,
@@ -208,7 +208,7 @@ struct Rig {
     home: PathBuf,
 }
 
-/// What a run of `status` left behind.
+/// The result of a run of `status`.
 #[derive(Debug)]
 struct Ran {
     code: Option<i32>,
@@ -221,9 +221,9 @@ impl Rig {
         let server = Server::new(Protocol::Http1, mcp.clone());
         let port = server.listen().await.unwrap().port();
         let url = format!("http://localhost:{port}/mcp");
-        // The name of a socket must be short. No two servers that live at once have the same port.
+        // The name of a socket must be short. No two servers that run at once share a port.
         let home = std::env::temp_dir().join(format!("rt-status-{port}"));
-        // What a test that was killed left there is nobody's.
+        // The files are left from a test that was killed.
         let _ = fs::remove_dir_all(&home);
         fs::create_dir(&home).unwrap();
         Self { mcp, server, url, home }
@@ -243,7 +243,7 @@ impl Rig {
         Ran { code: output.status.code(), out: String::from_utf8(output.stdout).unwrap() }
     }
 
-    /// What the one bridge says of itself, once this is so.
+    /// Returns the status of the one bridge, once it satisfies this condition.
     async fn until(&self, is_so: impl Fn(&Value) -> bool) -> Value {
         let began = Instant::now();
         loop {
@@ -256,7 +256,7 @@ impl Rig {
         }
     }
 
-    /// A host that is through with its handshake.
+    /// Creates a host whose handshake is complete.
     async fn host(&self, words: &[&str]) -> Host {
         let mut child = self
             .command(&[&["bridge"], words].concat())
@@ -306,12 +306,12 @@ impl Rig {
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        // A folder that stays behind harms nobody.
+        // A folder that stays behind does no harm.
         let _ = fs::remove_dir_all(&self.home);
     }
 }
 
-/// Whoever started the bridge. The bridge does not outlive its test.
+/// The host that started the bridge. The bridge does not outlive its test.
 struct Host {
     child: Child,
     stdin: ChildStdin,
@@ -328,7 +328,7 @@ impl Host {
         self.stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
     }
 
-    /// Asks, and passes over what else is told until the answer is there.
+    /// Sends a request, and skips other messages until its answer.
     async fn asked(&mut self, id: u64, method: &str, params: Value) -> Value {
         self.ask(id, method, params).await;
         loop {
@@ -347,6 +347,6 @@ impl Host {
     }
 }
 
-/// Far longer than anything here takes, on a machine that is busy with other tests.
+/// The time limit of each wait: far longer than anything here takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_millis(10);

@@ -78,7 +78,7 @@ impl Cache {
 }
 
 impl Default for Cache {
-    /// On by default: a server that does not want its results kept names no time.
+    /// Returns [`Cache::new`]: a server that does not want its results kept names no time.
     fn default() -> Self {
         Self::new()
     }

@@ -1,5 +1,5 @@
-//! What a client takes from its environment, each in a process of its own: a variable cannot be set
-//! safely in one that runs.
+//! What a client takes from its environment. Each test runs it in a process of its own, because a variable
+//! cannot be set safely in one that runs.
 
 #![cfg(test)]
 
@@ -109,7 +109,7 @@ async fn a_server_that_no_proxy_names_is_reached_without_one() {
         let variables = [("HTTP_PROXY", &*proxy.url), (variable, value)];
         let output = in_a_process(&server.url_by_name(), &variables).await;
 
-        // It is no name that the system knows: who asks the system has asked no proxy.
+        // The system does not know this name: a client that asks the system has asked no proxy.
         assert!(words(&output).contains("name does not resolve"), "{}", words(&output));
         assert!(!proxy.was_asked_for(""), "{variable}");
     }
@@ -154,7 +154,7 @@ async fn a_dial_of_the_applications_own_does_not_lead_through_a_proxy_of_the_env
     assert!(!proxy.was_asked_for(""));
 }
 
-/// The client in the other process.
+/// Runs the client in the other process.
 #[tokio::test]
 #[ignore = "run by the tests above, in an environment of their making"]
 async fn lists_tools() {
@@ -166,7 +166,7 @@ async fn lists_tools() {
     client.request("tools/list", ()).await.unwrap_or_else(|error| panic!("{}", error.report()));
 }
 
-/// The same, by a dial that leads to one server, whatever its name is.
+/// Runs the client in the other process, with a dial that leads to one server, whatever its name is.
 #[tokio::test]
 #[ignore = "run by a test above, in an environment of its making"]
 async fn lists_tools_by_its_own_dial() {
@@ -193,7 +193,7 @@ struct Listening {
 }
 
 impl Listening {
-    /// The same server by a name that only a proxy of ours knows.
+    /// Returns the URL of the server by a name that only the proxy of these tests knows.
     fn url_by_name(&self) -> String {
         self.url.replace("localhost", "server.test")
     }
@@ -235,7 +235,7 @@ async fn tunnel(mut client: TcpStream, server: SocketAddr, asked: Arc<Mutex<Vec<
     asked.lock().unwrap().push(String::from_utf8(head).unwrap());
     let mut server = TcpStream::connect(server).await.unwrap();
     client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
-    // Either side may end it as it likes.
+    // Either side may end the connection in any way.
     let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
 }
 
@@ -293,7 +293,7 @@ impl File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        // It lies in the system's folder for such files, which is cleaned anyway.
+        // The file is in the system's folder for temporary files, which is cleaned anyway.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! What is written to logs, at any level and by any layer below us: trouble, and no secret.
+//! Log records, at any level and of any layer below the client: they report trouble, and no secret.
 
 #![cfg(test)]
 
@@ -34,7 +34,7 @@ fn a_whole_life_of_a_client_logs_its_trouble_and_no_secret() {
     }
 }
 
-/// A session is lost, a call is refused, one fails, a cookie is set.
+/// Runs a client that loses a session, is refused, fails and gets a cookie.
 fn live(protocol: Protocol) {
     paused(async {
         let rig = Rig::over(protocol);

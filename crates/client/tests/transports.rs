@@ -89,7 +89,7 @@ async fn a_request_that_never_ends_ends_with_the_calls_deadline() {
     assert_eq!(began.elapsed(), Duration::from_secs(7));
 }
 
-/// Real time: a paused clock stands still while anybody is busy.
+/// This needs real time: a paused clock stands still while any task is busy.
 #[tokio::test]
 async fn a_body_that_never_pauses_holds_nobody_up() {
     struct Endless;
@@ -116,7 +116,7 @@ async fn a_body_that_never_pauses_holds_nobody_up() {
     assert_eq!(endless.await.unwrap_err().kind, Kind::DeadlinePassed);
 }
 
-/// The server of this one talks until it has our answer, and a handler has to give it.
+/// The server sends until it has an answer, which a handler has to give.
 #[tokio::test]
 async fn a_body_that_never_pauses_holds_up_no_handler() {
     struct Talks {
@@ -188,7 +188,7 @@ async fn a_connect_that_panics_or_hangs_is_tried_again() {
 
 type Performing = BoxFuture<'static, Result<Reply, Failure>>;
 
-/// A client whose transport is `broken` where that says how, and good otherwise.
+/// Creates a client whose transport does what `broken` returns, and otherwise answers as it should.
 fn client(
     broken: impl Fn(&TransportRequest) -> Option<Performing> + Send + Sync + 'static,
 ) -> Client {

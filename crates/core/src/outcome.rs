@@ -218,7 +218,7 @@ impl fmt::Display for CallError {
     }
 }
 
-// No `source`: what the layers below said is in the words of this error, and would be told twice.
+// There is no `source`: this error's own words include those of the layers below, which would appear twice.
 impl std::error::Error for CallError {}
 
 /// An error in the three parts that a person needs. It prints as one text.
@@ -234,7 +234,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// An explanation of which only this is known.
+    /// Creates an explanation with only this part.
     pub const fn new(what: String) -> Self {
         Self { what, tried: None, hint: None }
     }

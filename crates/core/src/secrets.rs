@@ -58,8 +58,8 @@ impl Secrets {
         self.replaced(text, |_| true)
     }
 
-    /// Returns the text with those secrets masked that cannot be a word: for sentences of our own and names of
-    /// members. The token `wrong` must not mask the sentence that a token is wrong.
+    /// Returns the text with those secrets masked that cannot be a word: for the client's own sentences and
+    /// names of members. The token `wrong` must not mask the sentence that a token is wrong.
     pub fn masked_but_words(&self, text: &str) -> String {
         self.replaced(text, |secret| !is_word(secret))
     }
@@ -78,7 +78,8 @@ impl Secrets {
         self.replaced_json(json, |value| self.masked(value))
     }
 
-    /// Returns JSON of our own with those secrets masked that cannot be a word, in names and in values.
+    /// Returns JSON of the client's own with those secrets masked that cannot be a word, in names and in
+    /// values.
     pub fn masked_json_but_words(&self, json: &str) -> Option<String> {
         self.replaced_json(json, |value| self.masked_but_words(value))
     }
@@ -131,7 +132,7 @@ fn is_plain_word(value: &str) -> bool {
         && value.bytes().all(|it| it.is_ascii_lowercase() || it == b'-' || it == b'_')
 }
 
-/// Whether a sentence, or the name of a member, may have it in it by chance.
+/// Whether a sentence, or the name of a member, may contain the secret by chance.
 fn is_word(secret: &str) -> bool {
     secret.len() < LONGEST_WORD
         && secret.bytes().all(|it| it.is_ascii_alphabetic() || it == b'-' || it == b'_')

@@ -31,13 +31,14 @@ impl fmt::Debug for SessionId {
 /// Whether a request named a session to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
-    /// None yet: the request asks for one.
+    /// No session yet: the request asks for one.
     Handshake,
-    /// None, because the server issued none. It may still forget the client, but a 404 is then only a 404.
+    /// No session, because the server issued no id. It may still forget the client, but a 404 is then only a
+    /// 404.
     NoSession,
-    /// The id that the server issued.
+    /// The session with the id that the server issued.
     Session,
-    /// None, because the era has no sessions, whatever an answer says.
+    /// No session, because the era has none, whatever an answer says.
     Stateless,
 }
 

@@ -61,8 +61,8 @@ impl Decoder {
 
     /// Hands over the next bytes of the stream.
     ///
-    /// Chunks wait, uncopied, until [`next_item`](Self::next_item) gets to them; a caller who drains
-    /// the items before feeding more keeps that queue empty.
+    /// Chunks wait, uncopied, until [`next_item`](Self::next_item) gets to them; a caller that drains the
+    /// items before feeding more keeps that queue empty.
     pub fn feed(&mut self, chunk: Bytes) {
         self.lines.feed(chunk);
     }
@@ -103,7 +103,7 @@ impl Decoder {
 
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What is buffered is payload, which no log may show.
+        // The buffered bytes are payload, which no log may show.
         f.debug_struct("Decoder").finish_non_exhaustive()
     }
 }

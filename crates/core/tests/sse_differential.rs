@@ -1,17 +1,17 @@
-//! Compares the decoder with an independent one, the crate `sse-core`, over random streams that like
-//! trouble.
+//! Compares the decoder with an independent one, the crate `sse-core`, over random streams with many
+//! irregular lines.
 //!
 //! The two report in different units, so both are reduced to what a client would act upon: the messages
 //! that have data, each with the last event id and the delay in force when it came. Where they differ
 //! in kind:
 //!
-//! - `sse-core` reports `retry` when its line ends, as the standard has it, and we report it with its
-//!   block. The two agree at each message, and at the end of a stream that does not end within a block.
+//! - `sse-core` reports `retry` when its line ends, as the standard has it, and this decoder reports it with
+//!   its block. The two agree at each message, and at the end of a stream that does not end within a block.
 //! - `sse-core` keeps `retry` in 32 bits and ignores the field if its value is larger, although the
 //!   standard knows no bound. This is its one deviation from the standard that was found; the grammar
 //!   stays within `u32`.
-//! - `sse-core` drops a block without data and dispatches one whose data is the empty string; we report
-//!   both alike. Such events are left out, but their ids and delays count.
+//! - `sse-core` drops a block without data and dispatches one whose data is the empty string; this decoder
+//!   reports both alike. Such events are left out, but their ids and delays count.
 //! - `sse-core` does not report comments, and means something else by its limit, which is never reached.
 
 use bytes::Bytes;
@@ -33,7 +33,7 @@ fn both_decoders_make_the_same_of_a_hundred_thousand_streams() {
         messages += ours.len() - 1;
     }
 
-    // Streams that say nothing would agree all too easily.
+    // Streams without messages would agree too easily.
     assert!(messages > 100_000, "only {messages} messages");
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Children {
     starts: Starts,
 }
 
-/// How starts went: children that die young make the next one wait.
+/// The outcomes of starts: children that die young make the next one wait.
 #[derive(Clone)]
 pub(crate) struct Starts {
     pace: Arc<Mutex<Pace>>,
@@ -41,7 +41,7 @@ impl Children {
         Ok(conversation::with(child, self.start.name(), self.starts.clone()))
     }
 
-    /// Waits out a short pause; for a long one, the client is told when to come again.
+    /// Waits out a short pause; after a long one, the client is told when to come again.
     async fn keep_pace(&self) -> Result<(), Unavailable> {
         loop {
             let wait = self.starts.wait();
@@ -68,7 +68,7 @@ impl Backend for Children {
 }
 
 impl Starts {
-    /// How long the next start has to wait.
+    /// Returns how long the next start has to wait.
     pub(crate) fn wait(&self) -> Duration {
         self.with_pace(|pace, now| pace.wait(now))
     }
@@ -87,7 +87,7 @@ impl Starts {
         self.with_pace(|pace, _| pace.did_well());
     }
 
-    /// Tells of a pause that clients notice.
+    /// Reports a pause that clients notice.
     pub(crate) fn tell_pause(&self, pause: Duration) {
         if pause > PATIENCE {
             (self.tell)(News::Paused { pause });

@@ -10,26 +10,26 @@ pub trait Start: Send + Sync + 'static {
     /// Starts a child. A child that dies at once still counts as started.
     fn start(&self) -> BoxFuture<'_, io::Result<Child>>;
 
-    /// The name that clients may see: that of the program, without its arguments.
+    /// Returns the name that clients may see: that of the program, without its arguments.
     fn name(&self) -> &str;
 }
 
 /// A running child.
 ///
-/// It is asked to end by dropping `stdin`, and made to end by dropping `ended`.
+/// Dropping `stdin` asks it to end, and dropping `ended` kills it.
 pub struct Child {
-    /// Takes messages, one on a line.
+    /// The pipe for messages to the child, one on a line.
     pub stdin: Box<dyn AsyncWrite + Send + Unpin>,
-    /// Gives messages, one on a line.
+    /// The pipe for messages from the child, one on a line.
     pub stdout: Box<dyn AsyncRead + Send + Unpin>,
-    /// Completes when the child and everything that it started have ended.
+    /// The future that completes when the child and everything that it started have ended.
     pub ended: BoxFuture<'static, Obituary>,
 }
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Obituary {
-    /// `exit status: 1`, for example.
+    /// The exit status in words, such as `exit status: 1`.
     pub status: String,
     /// The last lines that it wrote to stderr, the oldest first, safe for a terminal.
     pub last_words: Vec<String>,

@@ -47,31 +47,31 @@ pub(crate) fn with(child: Child, name: &str, starts: Starts) -> Conversation {
     Conversation { outbox, inbox: inbox.boxed(), open }
 }
 
-/// What is said by a child.
+/// The messages of a child, as they come.
 struct Talk {
     name: String,
     starts: Starts,
     born: Instant,
     state: State,
     lines: Lines<Box<dyn AsyncRead + Send + Unpin>>,
-    /// What is left of a line that is an array.
+    /// The rest of a line that is an array.
     elements: Option<Elements>,
     ended: BoxFuture<'static, Obituary>,
     /// Whether `ended` has completed; it must not be polled again.
     has_ended: bool,
     writer: Abort,
-    /// Completes when the child reads no more messages.
+    /// The channel that completes when the child reads no more messages.
     deaf: oneshot::Receiver<()>,
-    /// Completes when the conversation is asked to end.
+    /// The channel that completes when the conversation is asked to end.
     closing: oneshot::Receiver<Infallible>,
 }
 
 enum State {
-    /// The child ended by itself: the next start waits for this long.
+    /// The child has ended by itself; the next start waits for this long.
     Ended {
         pause: Duration,
     },
-    /// It has ended, and what it wrote just before is still in the pipe.
+    /// The child has ended, and its last output is still in the pipe.
     Ending {
         obituary: Obituary,
         until: Instant,
@@ -79,7 +79,7 @@ enum State {
     Talking,
 }
 
-/// One step of a child that talks.
+/// One step of a child that runs.
 enum Step {
     Closing,
     Deaf,
@@ -141,7 +141,7 @@ impl Talk {
     async fn step(&mut self) -> Step {
         tokio::select! {
             biased;
-            // It is never sent anything: the other side is dropped.
+            // No value is ever sent: the other side is dropped.
             _ = &mut self.closing => Step::Closing,
             line = self.lines.next() => Step::Line(line),
             obituary = &mut self.ended => Step::Ended(obituary),
@@ -152,8 +152,8 @@ impl Talk {
     /// Reads a line: a message, or an array of them.
     fn read(&mut self, line: Bytes) -> Option<Said> {
         let Ok(json) = Json::new(line) else { return Some(Said::Unreadable { id: None }) };
-        // One at a time: a line of tiny messages takes many times its size in memory when all of them are
-        // parsed.
+        // Messages are read one at a time: a line of tiny messages takes many times its size in memory when
+        // all of them are parsed.
         self.elements = Elements::of(json.as_bytes());
         if self.elements.is_some() {
             return None;
@@ -165,7 +165,7 @@ impl Talk {
         let element = self.elements.as_mut()?.next();
         match element {
             Some(Ok(element)) => Some(said(&element, ParsedMessage::read_alone(&element))),
-            // A line that turns out to be broken ends here.
+            // A line that turns out to be invalid ends here.
             Some(Err(_)) | None => {
                 self.elements = None;
                 None
@@ -201,7 +201,7 @@ impl Talk {
     }
 
     fn end(&mut self, what: String, obituary: &Obituary) -> Said {
-        // Set before clients hear of the end, and begin a new session.
+        // The pause is set before clients learn of the end and begin a new session.
         let pause = self.starts.died(self.born.elapsed());
         self.state = State::Ended { pause };
         let Obituary { status, last_words } = obituary;
@@ -216,7 +216,8 @@ impl Talk {
     async fn bury(&mut self) {
         self.writer.0.abort();
         if !self.has_ended {
-            // A child that is blocked on writing would not see the end of its stdin, so its output is read.
+            // The output is read, because a child that is blocked on writing would not see the end of its
+            // stdin.
             let farewell = async {
                 tokio::select! {
                     _ = &mut self.ended => {}
@@ -251,14 +252,14 @@ async fn write(
             stdin.flush().await
         };
         if written.await.is_err() {
-            // The receiver may be gone, because it has seen the end of the child before.
+            // The receiver may be gone, because it has already seen the end of the child.
             let _ = deaf.send(());
             return;
         }
     }
 }
 
-/// All messages in one buffer, each on a line, so that they are written together or not at all.
+/// Returns all messages in one buffer, each on a line, so that they are written together or not at all.
 fn lines_of(letter: &[ParsedMessage]) -> Bytes {
     let mut lines = BytesMut::with_capacity(letter.iter().map(|it| it.text.len() + 1).sum());
     for message in letter {
@@ -277,7 +278,8 @@ impl Drop for Abort {
     }
 }
 
-/// Larger than the limit for clients' messages: results may contain whole files.
+/// The longest line of a child. It is larger than the limit for clients' messages, because results may
+/// contain whole files.
 const MOST_LINE: usize = 64 << 20;
 /// How long a child that closed a pipe may take to end, and how long the output of one that ended is read.
 const LAST_GASP: Duration = Duration::from_secs(1);

@@ -13,7 +13,7 @@ pub(crate) struct Lines<R> {
     limit: usize,
 }
 
-/// The line is longer than the limit.
+/// The error of a line that is longer than the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
@@ -26,7 +26,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// line without an end is incomplete and is dropped. Nothing is lost if the future is dropped.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, TooLong> {
         loop {
-            // Lines are kept for long, so a line must not keep the bytes in memory that were read with it.
+            // A line is kept for long, and must not keep in memory the bytes that were read with it.
             while let Some(line) = self.buffer.cut_alone() {
                 if !is_blank(&line) {
                     return Ok(Some(line));

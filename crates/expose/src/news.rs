@@ -15,7 +15,7 @@ pub enum News {
         /// The reason.
         what: String,
     },
-    /// Children die soon after their start: the next one is started after this pause.
+    /// Children die soon after their start, so the next one is started after this pause.
     Paused {
         /// The length of the pause.
         pause: Duration,

@@ -17,7 +17,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// How long a start has to wait.
+    /// Returns how long a start has to wait.
     pub(crate) fn wait(&self, now: Instant) -> Duration {
         self.not_before.map_or(Duration::ZERO, |then| then.saturating_duration_since(now))
     }
@@ -28,8 +28,8 @@ impl Pace {
             return self.did_well();
         }
         if !self.wait(now).is_zero() {
-            // It was started before the pause began, as all children that run during it: a crash of several
-            // counts once.
+            // The child was started before the pause began, as were all children that run during it: when
+            // several crash together, that counts once.
             return;
         }
         let wait = FIRST.saturating_mul(1 << self.strikes.min(16)).min(LONGEST);
@@ -43,7 +43,7 @@ impl Pace {
     }
 }
 
-/// A child that lived for this long did not die of the way it was started.
+/// The life of a child after which its end is not blamed on its start.
 const LONG: Duration = Duration::from_secs(10);
 const FIRST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(30);

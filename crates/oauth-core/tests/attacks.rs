@@ -1,4 +1,4 @@
-//! What hostile servers, pages and processes try, and what stands against it.
+//! Attacks by hostile servers, pages and processes, and the defences against them.
 
 #![allow(
     clippy::panic,
@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 
 const START: Timestamp = Timestamp::from_unix_secs(1_000_000);
 
-/// CVE-2025-6514.
+/// This is CVE-2025-6514.
 #[test]
 fn an_authorization_endpoint_never_becomes_a_command() {
     let long = format!("https://as.example/{}", "a".repeat(1 << 16));
@@ -69,7 +69,7 @@ fn what_a_shell_would_run_arrives_encoded_in_the_url() {
     assert!(!query.contains(['$', '`', ';', '|', '\'', '"', '(', ' ']), "{query}");
 }
 
-/// The 401 names other metadata after the login, which names another issuer.
+/// After the login, the 401 names other metadata, which names another issuer.
 #[test]
 fn a_server_that_moves_to_another_issuer_gets_no_secret_there() {
     let first = read(&document("https://as.example")).unwrap();
@@ -208,7 +208,7 @@ fn metadata_leads_into_no_private_network() {
         give(&mut discovery, &resource);
         assert!(matches!(discovery.step(), Step::Failed(_)), "{near}");
     }
-    // A name tells nothing; whoever resolves it asks about the address.
+    // A name says nothing about its address; the code that resolves the name asks about the address.
     assert_eq!(kind_of_ip("169.254.169.254".parse().unwrap()), HostKind::Private);
 }
 
@@ -247,7 +247,7 @@ fn tokens_of_one_server_are_not_found_for_another() {
     );
 }
 
-/// A server that always says 401 was sent 8,600 tokens a day.
+/// A server that always answers 401 was once sent 8,600 tokens a day.
 #[test]
 fn a_server_that_always_says_401_gets_two_tokens_and_then_one_an_hour() {
     assert_eq!(tokens_sent_within(Duration::from_secs(300)), 2);
@@ -265,7 +265,7 @@ fn a_fresh_token_that_is_refused_is_reported_as_such() {
     assert_eq!(effect, Some(Effect::LoginNeeded(LoginReason::FreshTokenRefused)));
 }
 
-/// How many tokens a server gets that refuses each of them, while it is asked every 10 s.
+/// Returns how many tokens a server gets that refuses each of them, while it is asked every 10 s.
 fn tokens_sent_within(time: Duration) -> usize {
     let mut grant = Grant::new(Some(tokens(0, 0)), ScopeSet::default(), RepeatScope::Yes);
     let mut used = 0;
@@ -280,7 +280,7 @@ fn tokens_sent_within(time: Duration) -> usize {
     used
 }
 
-/// The token that an effect leads to, by a refresh if that is wanted; `None` if it leads to a person.
+/// Returns the token that an effect leads to, by a refresh if needed; `None` if it leads to a person.
 fn perform(grant: &mut Grant, now: Timestamp, effect: Effect) -> Option<Secret> {
     match effect {
         Effect::UseToken(token) => Some(token),

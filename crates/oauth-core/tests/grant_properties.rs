@@ -1,4 +1,4 @@
-//! What holds for a grant whatever happens in whatever order.
+//! Properties of a grant, for every sequence of events.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -120,7 +120,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A token endpoint that answers nothing of use, and little time in between.
+/// Returns events of a token endpoint that answers nothing of use, with little time in between.
 fn trouble() -> impl Strategy<Value = Event> {
     prop_oneof![
         1 => Just(Event::Answer(Answer::InvalidScope)),
@@ -133,12 +133,12 @@ fn trouble() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// How the last sending of a refresh token ended.
+/// The outcome of the last sending of a refresh token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// Nothing speaks against sending it again.
     Alive,
-    /// It ended, or was replaced.
+    /// It was refused, or replaced.
     Dead,
     Out,
 }
@@ -279,7 +279,7 @@ impl World {
             _ => {}
         }
         self.last = effect;
-        // Adopted tokens may come with a known refresh token: what counts is that which is sent.
+        // Adopted tokens may come with a known refresh token: the one that is sent counts.
         let held = self.grant.tokens().and_then(|tokens| tokens.refresh.clone());
         let held = held.map(|token| token.expose().to_owned()).unwrap_or_default();
         let access = self.grant.tokens().map(|tokens| tokens.access.expose().to_owned());
@@ -301,6 +301,6 @@ impl World {
     }
 }
 
-/// Two without a wait, and eight until the waits have their full length.
+/// The most early refreshes: two without a wait, and eight until the waits have their full length.
 const MOST_AT_FIRST: u64 = 11;
 const LONGEST_WAIT: u64 = 300;

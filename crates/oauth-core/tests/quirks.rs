@@ -1,4 +1,4 @@
-//! Real servers differ from the specifications in these ways; each test has an answer of that shape.
+//! Deviations of real servers from the specifications; each test has an answer of that form.
 
 #![allow(
     clippy::panic,
@@ -535,7 +535,7 @@ fn refresh_body(client: &Client, scope: Option<&str>, resource: Option<&str>) ->
     request.body().expose().to_owned()
 }
 
-/// The first document that is asked for is the resource's, each other one the server's.
+/// Discovers with these documents: the first request gets the resource's, each other one the server's.
 fn discover(
     resource: &Value,
     server: &Value,

@@ -24,7 +24,7 @@ use ridethrough_oauth_core::tokens::Tokens;
 use ridethrough_oauth_core::{Fetched, HttpAnswer, HttpUrl, Secret, Timestamp};
 
 const NOW: Timestamp = Timestamp::from_unix_secs(1_000_000);
-/// Every secret of these tests has this in it.
+/// The text that every secret of these tests contains.
 const MARK: &str = "s3cret";
 
 #[test]

@@ -25,13 +25,13 @@ pub struct AccessPolicy {
     origins: Vec<String>,
 }
 
-/// The text is not a name or an address as they appear in `Host`. With a scheme, a port or a path it could
-/// never match.
+/// The error of a text that is not a name or an address as they appear in `Host`. With a scheme, a port or a
+/// path it could never match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotAHost;
 
-/// The text is not an origin as browsers write them: `https://app.example.com`.
+/// The error of a text that is not an origin as browsers write them: `https://app.example.com`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotAnOrigin;
@@ -48,13 +48,14 @@ pub(crate) enum Closed {
 impl AccessPolicy {
     /// Creates a policy for this address: a request needs the token, if there is one.
     ///
-    /// Who shows it is the principal `owner`; without a token, everybody is one principal.
+    /// A client that shows the token is the principal `owner`; without a token, all clients are one
+    /// principal.
     pub fn new(address: IpAddr, token: Option<Token>) -> Self {
         let tokens = token.map(|token| (Principal::new(OWNER), token)).into_iter().collect();
         Self { address, tokens, addresses: Vec::new(), hosts: Vec::new(), origins: Vec::new() }
     }
 
-    /// Lets in another principal, who shows a token of its own.
+    /// Lets in another principal, which shows a token of its own.
     pub fn allow_principal(mut self, principal: Principal, token: Token) -> Self {
         self.tokens.push((principal, token));
         self
@@ -77,7 +78,7 @@ impl AccessPolicy {
     pub fn allow_origin(mut self, origin: &str) -> Result<Self, NotAnOrigin> {
         let origin = origin.strip_suffix('/').unwrap_or(origin).to_ascii_lowercase();
         if origin == "null" {
-            // Pages from a file send `null`.
+            // Pages from a file send `null` as their origin.
             self.origins.push(origin);
             return Ok(self);
         }
@@ -120,7 +121,7 @@ impl AccessPolicy {
         }
     }
 
-    /// Checks the token of a request. Returns whose it is.
+    /// Checks the token of a request, and returns the principal that it belongs to.
     pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<Principal, Closed> {
         if self.tokens.is_empty() {
             return Ok(Principal::new(ANYBODY));
@@ -138,7 +139,7 @@ impl AccessPolicy {
     fn knows_host(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         if let Some(address) = address_of(&host) {
-            // A server that listens on all addresses is reached by any of them.
+            // A server that listens on all addresses can be reached by any of them.
             return is_loopback(address)
                 || address == self.address
                 || self.address.is_unspecified()
@@ -174,7 +175,7 @@ impl std::error::Error for NotAHost {}
 
 impl std::error::Error for NotAnOrigin {}
 
-/// The host of `host:port`; `None` if the text has another form.
+/// Returns the host of `host:port`; `None` if the text has another form.
 fn host_of(authority: &str) -> Option<&str> {
     if let Some(rest) = authority.strip_prefix('[') {
         let (address, port) = rest.split_once(']')?;
@@ -205,14 +206,14 @@ fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// Browsers resolve these names to this machine without DNS (RFC 6761, section 6.3).
+/// Whether browsers resolve this name to this machine without DNS (RFC 6761, section 6.3).
 fn is_loopback_name(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost")
 }
 
-/// Who shows the token that a person was given.
+/// The principal of the token that a person was given.
 const OWNER: &str = "owner";
-/// Everybody who is let in without a token.
+/// The principal of all clients that are let in without a token.
 const ANYBODY: &str = "anybody";
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //!   server ◀──inbox─── │ conversation │      in both directions
 //!                      └──────────────┘
 //! ```
-//! This is the one language between the server's side of HTTP and everything that it can serve: a local
+//! This is the one interface between the server's side of HTTP and everything that it can serve: a local
 //! process, or a gateway with many servers. Bytes pass unchanged, and a message is parsed once.
 
 use std::convert::Infallible;
@@ -23,10 +23,10 @@ use crate::parts::ParsedMessage;
 
 /// Opens conversations.
 pub trait Backend: Send + Sync + 'static {
-    /// Opens a conversation for this caller. Nothing was said in it yet: it begins with `initialize`.
+    /// Opens a conversation for this caller. It is empty, and begins with `initialize`.
     fn open<'a>(&'a self, caller: &'a Caller) -> BoxFuture<'a, Result<Conversation, Unavailable>>;
 
-    /// The name that callers may see.
+    /// Returns the name that callers may see.
     fn name(&self) -> &str;
 }
 
@@ -34,32 +34,33 @@ pub trait Backend: Send + Sync + 'static {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Caller {
-    /// Who showed which token.
+    /// The principal that the caller's token belongs to.
     pub principal: Principal,
 }
 
-/// Somebody who is let in, by a name that is no secret. What one of them began is of no use to another.
+/// A client that is let in, under a name that is no secret. What one principal began is of no use to another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Principal(Arc<str>);
 
-/// A conversation that is open.
+/// An open conversation.
 ///
 /// The server ends it by dropping `open`, and then reads `inbox` to its end. The backend must end `inbox` in
 /// bounded time from there on.
 pub struct Conversation {
-    /// Takes messages. Those of one letter are taken together or not at all. The capacity of the channel is
-    /// the only queue there is.
+    /// The channel for messages to the backend. Those of one letter are accepted together or not at all. The
+    /// capacity of the channel is the only queue there is.
     pub outbox: mpsc::Sender<Letter>,
-    /// Gives messages as fast as they are read. Dropping it ends the conversation at once.
+    /// The messages of the backend, produced as fast as they are read. Dropping it ends the conversation at
+    /// once.
     pub inbox: BoxStream<'static, Said>,
-    /// Dropped when the conversation is asked to end.
+    /// The sender that is dropped when the conversation is asked to end.
     pub open: oneshot::Sender<Infallible>,
 }
 
 /// Messages that a client sent together.
 pub type Letter = Vec<ParsedMessage>;
 
-/// What comes out of a conversation.
+/// An item that comes out of a conversation.
 #[derive(Debug)]
 pub enum Said {
     /// The conversation is over. Nothing but the end of the stream follows.
@@ -68,18 +69,18 @@ pub enum Said {
     Message {
         /// The message.
         message: ParsedMessage,
-        /// The id of the call that a question or a notification belongs to, where that is known. Without it, a
-        /// question goes to the newest call that can take it.
+        /// The id of the call that a question or a notification belongs to, where that is known. Without it,
+        /// a question goes to the newest call that can take it.
         call: Option<Json>,
     },
     /// Something that is not a message.
     Unreadable {
-        /// The call that it would be the answer to: no other answer will come.
+        /// The call that it would have answered: no other answer will come.
         id: Option<Json>,
     },
 }
 
-/// How a conversation ended by itself.
+/// The end of a conversation that ended by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
     /// What happened, in words.

@@ -1,4 +1,4 @@
-//! How much of what backends said may be in memory: a share for each session, and a bound for all.
+//! The memory for messages of backends: a share for each session, and a bound for all.
 //!
 //! Everything in memory counts, whether a stream holds it or a connection that has not written it yet. This
 //! module knows no time.
@@ -23,11 +23,11 @@ pub(crate) struct SessionBudget(Arc<SessionUse>);
 #[derive(Debug)]
 struct SessionUse {
     store: Arc<MemoryBudget>,
-    /// Changed only while the count of all sessions is locked.
+    /// The bytes in use, which change only while the count of all sessions is locked.
     bytes: Mutex<usize>,
 }
 
-/// Which bound is reached.
+/// The bound that is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
     /// All sessions together hold as much as they may.
@@ -67,7 +67,7 @@ impl SessionBudget {
         Ok(Reservation { share: self.clone(), bytes })
     }
 
-    /// Completes when room was given back after this call.
+    /// Returns a future that completes when room was given back after this call.
     pub(crate) fn room(&self) -> Notified<'_> {
         self.0.store.room.notified()
     }
@@ -107,11 +107,11 @@ fn lock(count: &Mutex<usize>) -> MutexGuard<'_, usize> {
     count.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Twice the largest message that a client may send.
+/// The share of a session: twice the largest message that a client may send.
 pub(crate) const MOST_OF_SESSION: usize = 32 << 20;
-/// As much as a small machine can spare.
+/// The bound for all sessions together: as much as a small machine can spare.
 pub(crate) const MOST_IN_ALL: usize = 256 << 20;
-/// What the other sessions cannot take from a session: more than ordinary answers need.
+/// The room that the other sessions cannot take from a session: more than ordinary answers need.
 const LEAST_OF_SESSION: usize = 1 << 20;
 
 #[cfg(test)]

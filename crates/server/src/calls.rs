@@ -1,6 +1,6 @@
 //! The calls of a session that are under way, found by the ids and tokens that the backend writes.
 //!
-//! Work in proportion to what a client sent is done in [`NewCalls`], before any lock is taken.
+//! Work in proportion to a client's body is done in [`NewCalls`], before any lock is taken.
 
 use std::collections::HashSet;
 
@@ -64,7 +64,7 @@ impl NewCalls {
         Ok(Self(calls))
     }
 
-    /// How many calls there are.
+    /// Returns how many calls there are.
     pub(crate) const fn len(&self) -> usize {
         self.0.len()
     }
@@ -86,12 +86,12 @@ impl Calls {
         Ok(())
     }
 
-    /// The call that the backend means by this id.
+    /// Returns the call that the backend means by this id.
     pub(crate) fn of_id(&self, id: &Json) -> Option<&Call> {
         key_of(id)?.meant(&self.all, |call| Some(&call.key))
     }
 
-    /// The call that the backend means by this progress token.
+    /// Returns the call that the backend means by this progress token.
     pub(crate) fn of_token(&self, token: &Json) -> Option<&Call> {
         key_of(token)?.meant(&self.all, |call| call.progress_token.as_ref())
     }
@@ -108,27 +108,27 @@ impl Calls {
         self.all.is_empty()
     }
 
-    /// The ids of all calls.
+    /// Returns the ids of all calls.
     pub(crate) fn ids(&self) -> Vec<Id> {
         self.all.iter().map(|call| call.id.clone()).collect()
     }
 
-    /// The streams of all calls, that of the newest call first.
+    /// Returns the streams of all calls, that of the newest call first.
     pub(crate) fn streams(&self) -> impl Iterator<Item = u64> {
         self.all.iter().rev().map(|call| call.stream)
     }
 }
 
-/// The meaning of an id; `None` if it is too long to be that of a call, in any spelling.
+/// Returns the meaning of an id; `None` if it is too long to be that of a call, in any spelling.
 fn key_of(id: &Json) -> Option<Key> {
     (id.as_bytes().len() <= LONGEST_SPELLING).then(|| Key::of(id))
 }
 
 /// The most calls of one session that may be under way.
 pub(crate) const MOST_CALLS: usize = 1000;
-/// Ids and tokens are kept while their calls run. Those of real clients have a few bytes.
+/// The longest id or token. They are kept while their calls run, and those of real clients have a few bytes.
 pub(crate) const LONGEST_ID: usize = 1024;
-/// JSON may spell a character by six.
+/// The longest spelling of an id or token: JSON may spell one character by six.
 const LONGEST_SPELLING: usize = 6 * LONGEST_ID;
 
 #[cfg(test)]

@@ -44,9 +44,9 @@ struct ConnectionsState {
     requests: usize,
     /// When it was opened, or when a request was last seen or answered.
     last_sign: Instant,
-    /// Set while the client does not read what is written.
+    /// The current wait for a client that does not read, if there is one.
     stall: Option<Stall>,
-    /// The sessions that the connection is used for: in HTTP/2 it may be several at once.
+    /// The sessions that the connection is used for; in HTTP/2 there may be several at once.
     sessions: BTreeSet<u64>,
     is_closing: bool,
 }
@@ -60,11 +60,11 @@ enum Standing {
 #[derive(Clone, Copy, Debug)]
 struct Stall {
     since: Instant,
-    /// How many bytes the client took since then.
+    /// How many bytes the client has accepted since then.
     taken: usize,
 }
 
-/// All places are taken by connections in use.
+/// The error when all places are taken by connections in use.
 #[derive(Debug)]
 pub(crate) struct NoPlace;
 
@@ -133,7 +133,7 @@ impl Connections {
 }
 
 impl Table {
-    /// How many connections there are that have not been told to close.
+    /// Returns how many connections there are that have not been told to close.
     fn count(&self, standing: Standing) -> usize {
         let stays = |state: &ConnectionsState| state.standing == standing && !state.is_closing;
         self.open.values().filter(|it| stays(&it.state())).count()
@@ -193,7 +193,7 @@ impl Connection {
         }
     }
 
-    /// Records that the client took this many bytes.
+    /// Records that the client has accepted this many bytes.
     pub(crate) fn wrote(&self, bytes: usize) {
         if let Some(stall) = &mut self.state().stall {
             stall.taken += bytes;
@@ -203,7 +203,7 @@ impl Connection {
         }
     }
 
-    /// Records that the client takes nothing now.
+    /// Records that the client accepts no bytes at the moment.
     pub(crate) fn write_is_blocked(&self) {
         let mut state = self.state();
         if state.stall.is_none() {
@@ -217,7 +217,7 @@ impl Connection {
         self.state().stall = None;
     }
 
-    /// Completes when the connection must be closed.
+    /// Waits until the connection must be closed.
     pub(crate) async fn must_close(&self) {
         loop {
             let closes_at = self.state().closes_at();
@@ -289,9 +289,9 @@ impl Drop for Answering {
     }
 }
 
-/// A connection without the token needs a place only for the head of one request.
+/// The most connections without the token. One needs a place only for the head of one request.
 pub(crate) const MOST_UNAUTHENTICATED: usize = 128;
-/// Many times what the clients of all sessions need.
+/// The most authenticated connections: many times what the clients of all sessions need.
 pub(crate) const MOST_AUTHENTICATED: usize = 384;
 /// How long a connection that has not shown the token may take for the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
@@ -299,7 +299,7 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 const REST: Duration = Duration::from_secs(60);
 /// How long an answer may stay unread.
 const LONGEST_STALL: Duration = Duration::from_secs(60);
-/// Of a client with more sessions on one connection, the newest are remembered.
+/// The most sessions that are remembered of one connection; the newest are.
 const MOST_SESSIONS: usize = 1024;
 /// A client that takes this much in that time is slow, but not stalled.
 const PACE: usize = 64 * 1024;

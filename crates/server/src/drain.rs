@@ -18,14 +18,14 @@ impl Drain {
         self.0.send_replace(true);
     }
 
-    /// Whether it has begun.
+    /// Whether draining has begun.
     pub(crate) fn has_begun(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Completes when it begins.
+    /// Waits until draining begins.
     pub(crate) async fn begins(&self) {
-        // It fails only if the sender is gone, and this is the sender.
+        // This fails only if the sender is gone, and this object is the sender.
         let _ = self.0.subscribe().wait_for(|has_begun| *has_begun).await;
     }
 }

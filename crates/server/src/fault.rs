@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::backend::Ending;
 
-/// Why a session is over.
+/// The reason why a session is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
     /// The session was ended on purpose.
@@ -17,7 +17,7 @@ pub(crate) enum Over {
 }
 
 impl Over {
-    /// Says what happened.
+    /// Returns what happened, in words.
     pub(crate) fn story(&self) -> String {
         match self {
             Self::Closed(why) => format!("the session was ended: {why}"),
@@ -25,7 +25,7 @@ impl Over {
         }
     }
 
-    /// The answer to a call that was under way.
+    /// Returns the answer to a call that was under way.
     pub(crate) fn answer(&self, id: &Id) -> Bytes {
         let message = format!(
             "{}; there is no answer, the call was not repeated and may have run; begin a new session",
@@ -39,13 +39,13 @@ impl Over {
     }
 }
 
-/// A JSON-RPC error as a whole message. Without an id it belongs to no request in particular.
+/// Returns a JSON-RPC error as a whole message. Without an id it belongs to no request in particular.
 pub(crate) fn error(id: Option<&Id>, code: i64, message: &str, data: Option<Value>) -> Bytes {
     let mut error = json!({ "code": code, "message": message });
     if let Some(data) = data {
         error["data"] = data;
     }
-    // The client's own id, byte for byte.
+    // The client's own id is repeated byte for byte.
     let id = id.map_or("null", |id| id.json().as_str());
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into()
 }

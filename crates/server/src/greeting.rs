@@ -84,7 +84,7 @@ struct Greeted {
 }
 
 impl Greeted {
-    /// Waits for the answer. A client that takes no event stream can be answered only once.
+    /// Waits for the answer. A client that accepts no event stream can be answered only once.
     async fn by(mut reader: Reader, carries: Carries) -> Self {
         let mut pieces = Vec::new();
         let patience = match carries {
@@ -120,7 +120,7 @@ impl Greeted {
     }
 }
 
-/// The answer for a conversation that takes no message, because it is ending.
+/// Returns the answer for a conversation that accepts no message, because it is ending.
 fn gone(session: &Session, id: &Id) -> Reply {
     let over = session.lock().over.clone();
     not_begun(&over.unwrap_or(Over::Closed("it never began")), id)
@@ -136,5 +136,5 @@ fn not_begun(over: &Over, id: &Id) -> Reply {
 
 /// How long the head of the answer waits for the backend.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How long the answer is waited for where the head and the answer can only come together.
+/// How long the server waits for the answer where the head can only be sent together with it.
 const LONGEST: Duration = Duration::from_secs(120);

@@ -301,7 +301,7 @@ async fn pass(session: &Arc<Session>, posted: Posted, carries: Carries) -> Reply
     }
 }
 
-/// Answers with the answers alone, once they are there.
+/// Answers with the answers alone, once they have all arrived.
 async fn answers(mut reader: Reader, asked: Option<&Id>, is_batch: bool) -> Reply {
     match reader.next_event().await {
         None => reply::json(
@@ -321,7 +321,7 @@ fn not_delivered(session: &Session, undelivered: &Undelivered) -> Reply {
     }
 }
 
-/// Why a session is over, if it is.
+/// Returns why a session is over, if it is.
 fn story(session: &Session) -> Option<String> {
     session.lock().over.as_ref().map(Over::story)
 }

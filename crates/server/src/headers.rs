@@ -38,8 +38,8 @@ impl Headers<'_> {
         kind.is_some_and(|kind| media_type(kind).eq_ignore_ascii_case(JSON))
     }
 
-    /// How the request can be answered; `None` if the client accepts none of our types. Without an `Accept`
-    /// header it accepts any.
+    /// Returns how the request can be answered; `None` if the client accepts none of the server's types.
+    /// Without an `Accept` header it accepts any.
     pub(crate) fn takes(&self) -> Option<Carries> {
         if !self.0.contains_key(ACCEPT) || self.accepts(EVENTS) {
             return Some(Carries::Everything);
@@ -66,12 +66,12 @@ impl Headers<'_> {
     }
 }
 
-/// The media type without its parameters.
+/// Returns the media type without its parameters.
 fn media_type(text: &str) -> &str {
     text.split(';').next().unwrap_or_default().trim()
 }
 
-/// `q=0` means "not this one" (RFC 9110, section 12.4.2).
+/// Whether a media range has `q=0`, which means "not this one" (RFC 9110, section 12.4.2).
 fn is_refusal(range: &str) -> bool {
     let weights = range.split(';').skip(1).filter_map(|it| it.trim().strip_prefix("q="));
     weights.filter_map(|weight| weight.parse::<f32>().ok()).any(|weight| weight == 0.0)

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Every session has a conversation of its own, so that two clients share no state, no capabilities and no
-//! questions. Every request has exactly one answer, also if its conversation ends or its stream breaks:
-//! streams are kept for a while and can be resumed. Payloads pass byte for byte. Every request is checked by
-//! the [`AccessPolicy`] first.
+//! questions. Every request has exactly one answer, even if its conversation ends or its stream breaks:
+//! streams are kept for a while and can be resumed. Payloads pass byte for byte. The [`AccessPolicy`] checks
+//! every request first.
 //!
 //! This crate knows neither sockets nor processes: connections are byte streams.
 

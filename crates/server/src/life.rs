@@ -1,4 +1,4 @@
-//! The task of a session: it reads what comes out of the conversation until that or the session ends.
+//! The task of a session: it reads the messages of the conversation until that or the session ends.
 //!
 //! ```text
 //!   Listening ──the conversation ends───────────────▶ Over: calls are answered with its story
@@ -30,14 +30,14 @@ pub(crate) struct Life {
     pub(crate) ears: Ears,
     pub(crate) idle: Duration,
     pub(crate) inbox: Fuse<BoxStream<'static, Said>>,
-    /// Dropped to end the conversation.
+    /// The sender that is dropped to end the conversation.
     pub(crate) open: oneshot::Sender<Infallible>,
 }
 
 /// Puts messages of the conversation into the streams they belong to.
 pub(crate) struct Ears {
     pub(crate) session: Arc<Session>,
-    /// The name of what is behind.
+    /// The name of the backend.
     pub(crate) name: String,
     pub(crate) tell: Arc<dyn Fn(SessionNews) + Send + Sync>,
     pub(crate) room: Reserve,
@@ -51,7 +51,7 @@ impl Life {
             Over::Closed(why) => SessionNews::Ended { session, why },
             Over::Died(_) => SessionNews::Died { session, what: over.story() },
         };
-        // Clients come first, because telling people may take time.
+        // Clients are told first, because reporting to people may take time.
         self.ears.session.is_over(over);
         (self.ears.tell)(news);
     }
@@ -62,7 +62,7 @@ impl Life {
         while self.inbox.next().await.is_some() {}
     }
 
-    /// Handles what comes out of the conversation until it or the session ends. Returns why it ended.
+    /// Handles the messages of the conversation until it or the session ends, and returns why it ended.
     pub(crate) async fn listen(&mut self) -> Over {
         let session = self.ears.session.clone();
         let mut asked = session.asked_to_end.subscribe();
@@ -85,7 +85,7 @@ impl Life {
                 Some(Said::Ended(ending)) => return ending,
                 None => return self.ears.vanished(),
             }
-            // Many small messages may be there at once.
+            // Many small messages may have arrived at once.
             tokio::task::consume_budget().await;
         }
     }
@@ -128,15 +128,15 @@ impl Ears {
         (self.tell)(SessionNews::Rubbish { session: self.session.number });
     }
 
-    /// The ending of a conversation that told none.
+    /// Returns the ending of a conversation that ended without reporting one.
     fn vanished(&self) -> Ending {
         let what = format!("`{}` has ended", self.name);
         let data = json!({ "kind": "sessionEnded", "mayHaveRun": true });
         Ending { what, data, retry_after: Duration::ZERO }
     }
 
-    /// Waits for a reader that lags, so that it loses no event. A reader that takes nothing for too long is
-    /// cut off, so that the session goes on; it can resume for what is kept.
+    /// Waits for a reader that lags, so that it loses no event. A reader that accepts nothing for too long is
+    /// cut off, so that the session goes on; it can resume what is kept.
     async fn wait_for_reader(&self, part: &ParsedMessage, call: Option<&Json>) {
         let laggard = || {
             let state = self.session.lock();
@@ -152,7 +152,7 @@ impl Ears {
                 deadline = now + LONGEST_LAG;
             }
             if now < deadline {
-                // Whether in time or not, the reader is checked again.
+                // The reader is checked again, whether it read in time or not.
                 drop(timeout_at(deadline, self.session.room.notified()).await);
             } else {
                 self.session.lock().streams.cut(place.0);
@@ -161,7 +161,7 @@ impl Ears {
     }
 }
 
-/// Completes when the session was unused for this long.
+/// Waits until the session was unused for this long.
 async fn is_idle(session: &Session, idle: Duration) {
     loop {
         let now = Instant::now();

@@ -23,14 +23,14 @@ pub(crate) struct Entry {
     pub(crate) weight: Weight,
 }
 
-/// What kind of message an event is, which says what losing it costs.
+/// The kind of a message, which says what losing it costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// A client waits for it, and it cannot be made again.
+    /// An answer: a client waits for it, and it cannot be made again.
     Answer,
-    /// No one waits for it.
+    /// A notification: no client waits for it.
     Notification,
-    /// The backend waits for the client's answer to it.
+    /// A question: the backend waits for the client's answer to it.
     Question,
 }
 
@@ -57,7 +57,7 @@ impl Log {
         self.events.len() < before
     }
 
-    /// The position of the event that costs least to lose.
+    /// Returns the position of the event that costs least to lose.
     fn expendable(&self) -> Option<usize> {
         let oldest = |weight| {
             let mut older = self.events.iter().take(self.events.len() - 1);
@@ -66,12 +66,12 @@ impl Log {
         oldest(Weight::Notification).or_else(|| oldest(Weight::Question))
     }
 
-    /// The first event behind this number that is still kept.
+    /// Returns the first event after this number that is still kept.
     pub(crate) fn after(&self, number: u64) -> Option<&Entry> {
         self.events.get(self.place_after(number))
     }
 
-    /// Whether so many events behind this number are unread that one more could push an unread one out.
+    /// Whether so many events after this number are unread that one more could push an unread one out.
     pub(crate) fn is_crowded_after(&self, number: u64) -> bool {
         let unread = self.events.range(self.place_after(number)..);
         let (mut count, mut bytes) = (0, 0);
@@ -85,7 +85,7 @@ impl Log {
         false
     }
 
-    /// The number of the newest event; 0 before the first.
+    /// Returns the number of the newest event; 0 before the first.
     pub(crate) const fn last(&self) -> u64 {
         self.last
     }

@@ -12,7 +12,7 @@ pub enum SessionNews {
         /// Its number, counted from 1.
         session: u64,
     },
-    /// What is behind a session ended by itself, or had to be ended.
+    /// The backend of a session ended by itself, or had to be ended.
     Died {
         /// Its session's number.
         session: u64,

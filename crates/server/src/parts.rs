@@ -1,4 +1,4 @@
-//! Messages with their bytes: a single one, or the members of a batch, each ready to be written as a line.
+//! Messages with their bytes: a single one, or the members of a batch, each ready to be written on a line.
 
 use bytes::Bytes;
 use ridethrough_core::message::{Elements, Incoming, Json, Message};
@@ -6,9 +6,9 @@ use ridethrough_core::message::{Elements, Incoming, Json, Message};
 /// A message and its bytes, which contain no line end.
 #[derive(Clone, Debug)]
 pub struct ParsedMessage {
-    /// What was read of it.
+    /// The parsed message.
     pub message: Message,
-    /// The bytes that it came in.
+    /// The bytes that it was parsed from.
     pub text: Bytes,
 }
 
@@ -21,12 +21,12 @@ impl ParsedMessage {
         }
     }
 
-    /// Puts a message together with its text, which is made of JSON.
+    /// Creates a message from its parsed form and its text, which is made of JSON.
     pub(crate) fn made(message: Message, text: String) -> Self {
         Self { message, text: on_one_line(&text.into()) }
     }
 
-    /// Reads a part of something larger. It is copied, so that keeping it does not keep the whole.
+    /// Reads a part of a larger text. It is copied, so that keeping it does not keep the whole.
     pub fn read_alone(element: &Json) -> Result<Self, Unreadable> {
         let alone = Json::new(element.as_str().to_owned());
         Self::read(&alone.map_err(|_| Unreadable::NotJson)?)
@@ -43,9 +43,9 @@ pub(crate) enum Parts {
 /// Why bytes cannot be read as messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// It is not JSON.
+    /// The text is not JSON.
     NotJson,
-    /// It is JSON, but no message.
+    /// The text is JSON, but not a message.
     NotJsonRpc,
     /// The batch has more messages than the limit.
     TooMany,
@@ -58,7 +58,7 @@ impl Parts {
             let json = Json::new(text.clone()).map_err(|_| Unreadable::NotJson)?;
             return ParsedMessage::read(&json).map(Self::One);
         };
-        // Checked before the first one is copied.
+        // The limit is checked before the first message is copied.
         if elements.clone().take(MOST_PARTS + 1).count() > MOST_PARTS {
             return Err(Unreadable::TooMany);
         }
@@ -76,8 +76,8 @@ impl Parts {
     }
 }
 
-/// The JSON without line ends, which can only be between its tokens. A carriage return alone would end a line
-/// of an event stream.
+/// Returns the JSON without line ends, which can only be between its tokens. A carriage return alone would
+/// end a line of an event stream.
 fn on_one_line(text: &Bytes) -> Bytes {
     if memchr::memchr2(b'\n', b'\r', text).is_none() {
         return text.clone();

@@ -49,14 +49,14 @@ impl Posted {
         Ok(Self { parts, is_batch, asked, room })
     }
 
-    /// A message of our own.
+    /// Creates a message of the server's own.
     pub(crate) fn of(message: ParsedMessage) -> Self {
         let parts = vec![message];
         let asked = NewCalls::read(&parts).unwrap_or_default();
         Self { parts, is_batch: false, asked, room: None }
     }
 
-    /// A message in place of the one that was posted. It takes over its room.
+    /// Creates a message that replaces the posted one and takes over its room.
     pub(crate) fn replaced_by(&mut self, message: ParsedMessage) -> Self {
         Self { room: self.room.take(), ..Self::of(message) }
     }

@@ -13,7 +13,7 @@ use crate::streams::{Next, STANDING, Ticket};
 /// Reads one stream of a session. When it is dropped, another connection can read the stream.
 pub(crate) struct Reader {
     session: Arc<Session>,
-    /// Keeps the session in use; a reader of our own does not.
+    /// The visit that keeps the session in use; the server's own readers have none.
     visit: Option<Visit>,
     stream: u64,
     ticket: Ticket,
@@ -21,14 +21,14 @@ pub(crate) struct Reader {
     cursor: u64,
     /// Whether to begin with an event without data.
     primes: bool,
-    /// Whether the stream ends here, whatever comes.
+    /// Whether the stream ends here, even if more events come.
     is_leaving: bool,
 }
 
-/// One thing that is written on a stream.
+/// One piece of a stream, as it is written.
 pub(crate) enum Piece {
     Event(Entry),
-    /// The stream ends because the server does; a client that comes again finds another.
+    /// The end of the stream because the server ends; a client that comes again finds another server.
     Farewell,
     /// A comment, which keeps the connection alive.
     Nothing,
@@ -48,7 +48,7 @@ impl Reader {
         Self { session, visit: Some(visit), stream, ticket, cursor, primes, is_leaving: false }
     }
 
-    /// A reader that does not keep its session in use.
+    /// Creates a reader that does not keep its session in use.
     pub(crate) const fn quiet(
         session: Arc<Session>,
         stream: u64,
@@ -58,14 +58,14 @@ impl Reader {
         Self { session, visit: None, stream, ticket, cursor, primes: false, is_leaving: false }
     }
 
-    /// Lets go of the stream, which goes on collecting.
+    /// Releases the stream, which goes on collecting.
     pub(crate) fn pause(&self) {
         self.session.lock().streams.detach(self.stream, &self.ticket);
         // Wakes the task that waits for this reader.
         self.session.room.notify_one();
     }
 
-    /// Takes the stream up again, behind the last event that was read.
+    /// Takes the stream up again, after the last event that was read.
     pub(crate) fn resume(&mut self) {
         if let Some((ticket, cursor)) = self.session.lock().streams.attach(self.stream, None) {
             (self.ticket, self.cursor) = (ticket, cursor);
@@ -114,8 +114,8 @@ impl Reader {
         }
     }
 
-    /// The piece as it is written on the wire. A large text is not copied: it is in memory once, however
-    /// slowly it is read.
+    /// Returns the piece as it is written on the wire. A large text is not copied: it is in memory once,
+    /// however slowly it is read.
     pub(crate) fn write(&self, piece: &Piece) -> Vec<Bytes> {
         let stream = self.stream;
         match piece {
@@ -145,17 +145,17 @@ impl Drop for Reader {
     }
 }
 
-/// The stream and the event of an id that `Reader::write` wrote.
+/// Returns the stream and the event of an id that `Reader::write` wrote.
 pub(crate) fn place_of(event_id: &str) -> Option<(u64, u64)> {
     let (stream, event) = event_id.split_once('-')?;
     let number = |text: &str| text.bytes().all(|it| it.is_ascii_digit()).then(|| text.parse().ok());
     Some((number(stream)??, number(event)??))
 }
 
-/// After this time without an event a comment is sent: it reveals a dead connection, and keeps proxies from
-/// closing a quiet one.
+/// The time without an event after which a comment is sent: it reveals a dead connection, and keeps proxies
+/// from closing a quiet one.
 const SILENCE: Duration = Duration::from_secs(15);
-/// Below this size a copy is cheaper than a write in pieces.
+/// The size below which a copy is cheaper than a write in pieces.
 const SMALL: usize = 16 * 1024;
 /// How soon a client is asked to resume after its connection broke.
 const RETRY: Duration = Duration::from_millis(500);

@@ -25,17 +25,17 @@ use crate::reader::{Piece, Reader};
 /// An HTTP answer.
 pub(crate) type Reply = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
-/// An answer without a body.
+/// Returns an answer without a body.
 pub(crate) fn empty(status: StatusCode) -> Reply {
     reply(status, Empty::new().boxed_unsync())
 }
 
-/// An answer with a JSON body.
+/// Returns an answer with a JSON body.
 pub(crate) fn json(status: StatusCode, body: Bytes) -> Reply {
     with(reply(status, Full::new(body).boxed_unsync()), CONTENT_TYPE, JSON)
 }
 
-/// An answer with a JSON body in pieces. A large one is not copied.
+/// Returns an answer with a JSON body in pieces. A large one is not copied.
 pub(crate) fn pieces(status: StatusCode, pieces: Vec<Bytes>) -> Reply {
     if pieces.iter().map(Bytes::len).sum::<usize>() <= SMALL {
         return json(status, pieces.concat().into());
@@ -44,12 +44,12 @@ pub(crate) fn pieces(status: StatusCode, pieces: Vec<Bytes>) -> Reply {
     with(reply(status, BodyExt::boxed_unsync(StreamBody::new(frames))), CONTENT_TYPE, JSON)
 }
 
-/// An answer with a JSON-RPC error that belongs to no request in particular.
+/// Returns an answer with a JSON-RPC error that belongs to no request in particular.
 pub(crate) fn refusal(status: StatusCode, code: i64, message: &str) -> Reply {
     json(status, error(None, code, message, None))
 }
 
-/// An event stream: the pieces that were read already, then everything that comes.
+/// Returns an event stream: the pieces that were already read, then everything that comes.
 pub(crate) fn events(read: Vec<Piece>, reader: Reader) -> Reply {
     let read: Vec<_> = read.iter().map(|piece| reader.write(piece)).collect();
     let rest = stream::unfold(reader, |mut reader| async {
@@ -59,7 +59,7 @@ pub(crate) fn events(read: Vec<Piece>, reader: Reader) -> Reply {
     event_stream(read, rest)
 }
 
-/// An event stream of what is there already, and of what comes.
+/// Returns an event stream of the pieces that are there already, and of those that come.
 pub(crate) fn event_stream(
     first: Vec<Vec<Bytes>>,
     rest: impl Stream<Item = Vec<Bytes>> + Send + 'static,
@@ -73,8 +73,8 @@ pub(crate) fn event_stream(
     with(reply, CACHE_CONTROL, "no-cache, no-transform")
 }
 
-/// A JSON array of this answer and of all that follow, each written when it arrives: together they may be
-/// more than may be in memory.
+/// Returns a JSON array of this answer and of all that follow, each written when it arrives: together they
+/// may exceed the memory that is allowed.
 pub(crate) fn array(first: Bytes, reader: Reader) -> Reply {
     let rest = stream::unfold(reader, |mut reader| async {
         let answer = reader.next_event().await?;
@@ -88,13 +88,13 @@ pub(crate) fn array(first: Bytes, reader: Reader) -> Reply {
     with(reply(StatusCode::OK, body), CONTENT_TYPE, JSON)
 }
 
-/// 503: there is no place for the connection, for this reason.
+/// Returns 503: there is no place for the connection, for this reason.
 pub(crate) fn no_place(why: &str) -> Reply {
     let why = Unavailable { what: why.to_owned(), retry_after: Duration::from_secs(1) };
     unavailable(None, &why)
 }
 
-/// The answer to a request that the access policy refuses.
+/// Returns the answer to a request that the access policy refuses.
 pub(crate) fn closed(why: Closed) -> Reply {
     let (status, message) = match why {
         Closed::Host => {
@@ -116,8 +116,8 @@ pub(crate) fn closed(why: Closed) -> Reply {
     }
 }
 
-/// 503: no session can begin now. `Retry-After` is rounded up, and is at least a second, so that a client
-/// never comes back too early.
+/// Returns 503: no session can begin now. `Retry-After` is rounded up, and is at least a second, so that a
+/// client never comes back too early.
 pub(crate) fn unavailable(id: Option<&Id>, why: &Unavailable) -> Reply {
     let Unavailable { what, retry_after } = why;
     let seconds = whole_seconds(*retry_after).max(1);
@@ -127,7 +127,7 @@ pub(crate) fn unavailable(id: Option<&Id>, why: &Unavailable) -> Reply {
     with(reply, RETRY_AFTER, &seconds.to_string())
 }
 
-/// 404: there is no such session, for this reason if it is known.
+/// Returns 404: there is no such session, for this reason if it is known.
 pub(crate) fn no_session(why: Option<&str>) -> Reply {
     let message = match why {
         Some(why) => format!("Session not found: {why}; begin a new one with `initialize`"),
@@ -136,13 +136,13 @@ pub(crate) fn no_session(why: Option<&str>) -> Reply {
     refusal(StatusCode::NOT_FOUND, code::SESSION_NOT_FOUND, &message)
 }
 
-/// 400: the request names no session.
+/// Returns 400: the request names no session.
 pub(crate) fn which_session() -> Reply {
     let message = "Mcp-Session-Id header is required; a session begins with `initialize`";
     refusal(StatusCode::BAD_REQUEST, code::SERVER_ERROR, message)
 }
 
-/// 404: the path is wrong.
+/// Returns 404: the path is wrong.
 pub(crate) fn nothing_here() -> Reply {
     let body = Full::new(Bytes::from_static(b"there is nothing here; the server is at /mcp\n"));
     with(reply(StatusCode::NOT_FOUND, body.boxed_unsync()), CONTENT_TYPE, "text/plain")
@@ -155,7 +155,7 @@ pub(crate) fn not_that_way() -> Reply {
     with(reply, ALLOW, "GET, POST, DELETE")
 }
 
-/// 405: the stateless revision has POST only.
+/// Returns 405: the stateless revision has POST only.
 pub(crate) fn only_post() -> Reply {
     let reply = refusal(
         StatusCode::METHOD_NOT_ALLOWED,
@@ -165,7 +165,7 @@ pub(crate) fn only_post() -> Reply {
     with(reply, ALLOW, "POST")
 }
 
-/// The answer to a body that is refused. Nothing of it was run.
+/// Returns the answer to a body that is refused. Nothing of it was run.
 pub(crate) fn not_taken(why: Refused) -> Reply {
     match why {
         Refused::NotTaken(NotTaken::InUse) => {
@@ -192,12 +192,12 @@ pub(crate) fn not_taken(why: Refused) -> Reply {
     }
 }
 
-/// The answer to a body that cannot be read.
+/// Returns the answer to a body that cannot be read.
 pub(crate) fn unreadable(status: StatusCode, message: &str) -> Reply {
     refusal(status, code::PARSE_ERROR, message)
 }
 
-/// 400: the request cannot be answered, for this reason.
+/// Returns 400: the request cannot be answered, for this reason.
 pub(crate) fn wrong(message: &str) -> Reply {
     refusal(StatusCode::BAD_REQUEST, code::INVALID_REQUEST, message)
 }
@@ -219,5 +219,5 @@ fn whole_seconds(time: Duration) -> u64 {
     time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }
 
-/// Below this size a copy is cheaper than a write in pieces.
+/// The size below which a copy is cheaper than a write in pieces.
 const SMALL: usize = 16 * 1024;

@@ -1,9 +1,9 @@
-//! Makes room for what a backend writes, when its session holds as much as it may.
+//! Makes room for messages of a backend, when its session holds as much as it may.
 //!
 //! ```text
-//!   full ──▶ forget what ended and nobody reads ──▶ wait for who reads ──10 s──▶ close who does not
-//!                                                        │    └──60 s──▶ cut off who has taken nothing
-//!                                                        └── nobody is read to ──▶ no room
+//!   full ──▶ drop what has ended and is not read ──▶ wait for readers ──10 s──▶ close stalled connections
+//!                                                        │    └──60 s──▶ cut off readers that took nothing
+//!                                                        └── no client reads ──▶ no room
 //! ```
 //! In HTTP/2 a client can stop one stream and go on reading its connection, so that no write is ever blocked.
 //! Only the session's own backend waits meanwhile.
@@ -17,7 +17,7 @@ use crate::budget::{Full, Reservation};
 use crate::connections::Connections;
 use crate::session::Session;
 
-/// Makes room for what the backend of one session writes.
+/// Makes room for the messages of one session's backend.
 pub(crate) struct Reserve {
     pub(crate) session: Arc<Session>,
     pub(crate) connections: Arc<Connections>,
@@ -31,7 +31,7 @@ impl Reserve {
         let mut deadline = None;
         let mut seen: Option<Seen> = None;
         loop {
-            // Taken before the check, so that room given back meanwhile is not missed.
+            // The wait begins before the check, so that room that is given back meanwhile is not missed.
             let room = self.session.share.room();
             let full = match self.session.share.take(bytes) {
                 Ok(reservation) => return Some(reservation),
@@ -50,7 +50,7 @@ impl Reserve {
             let until = *deadline.get_or_insert_with(|| Instant::now() + patience);
             let is_late = tokio::select! {
                 () = room => false,
-                // A reader has gone, so there may be more to drop.
+                // A reader is gone, so there may be more to drop.
                 () = self.session.room.notified() => false,
                 () = sleep_until(until) => true,
             };
@@ -97,14 +97,14 @@ impl Reserve {
 /// A session, and the places of its streams with something to read.
 type Unread = (Arc<Session>, Vec<(u64, u64)>);
 
-/// Streams with something to read, as they were at a time.
+/// Streams with something to read, as they were at one moment.
 struct Seen {
     since: Instant,
     unread: Vec<Unread>,
 }
 
 impl Seen {
-    /// Cuts off the readers that have taken nothing since. Returns whether there was any.
+    /// Cuts off the readers that have accepted nothing since. Returns whether there was any.
     fn cut(self) -> bool {
         let cut =
             |(session, places): &(Arc<Session>, Vec<_>)| session.lock().streams.cut_unmoved(places);
@@ -114,7 +114,7 @@ impl Seen {
 
 /// How long a backend waits for a client that does not read.
 pub(crate) const LONGEST_LAG: Duration = Duration::from_secs(10);
-/// How long others wait for a reader that takes nothing. It can resume for what is kept.
+/// How long other sessions wait for a reader that accepts nothing. It can resume what is kept.
 const LONGEST_STANDSTILL: Duration = Duration::from_secs(60);
-/// The time between handing an event to a connection and the begin of its write.
+/// The time between handing an event to a connection and the start of its write.
 const HANDING_OVER: Duration = Duration::from_secs(1);

@@ -1,6 +1,6 @@
-//! Whether two ids, or two progress tokens, mean one thing in different spellings.
+//! The comparison of ids and of progress tokens that mean one thing in different spellings.
 //!
-//! Payloads pass byte for byte, but a backend may write what it was given in its own way: `"a/b"` comes back as
+//! Payloads pass byte for byte, but a backend may repeat an id in its own spelling: `"a/b"` comes back as
 //! `"a\/b"` from one JSON library, and 7 as `7.0` or `"7"` from some servers.
 
 use bytes::Bytes;
@@ -10,19 +10,19 @@ use ridethrough_core::message::Json;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     meaning: Meaning,
-    /// The whole number that it is, or that the text spells.
+    /// The whole number that it is, or that its text spells.
     number: Option<i64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Meaning {
-    /// Anything but a text, as it is spelled.
+    /// Anything but a text, in its own spelling.
     Spelled(Bytes),
     Text(String),
 }
 
 impl Key {
-    /// Reads a key. It does not keep the message in memory that it came in.
+    /// Reads a key. It does not keep in memory the message that it came in.
     pub(crate) fn of(json: &Json) -> Self {
         let number = number(json);
         let meaning = match text(json) {
@@ -32,8 +32,7 @@ impl Key {
         Self { meaning, number }
     }
 
-    /// Finds the item that is meant by a key: an equal one or, if there is only one such, one with an equal
-    /// number.
+    /// Finds the item that a key means: an equal one or, if there is only one such, one with an equal number.
     pub(crate) fn meant<'a, T>(
         &self,
         all: &'a [T],

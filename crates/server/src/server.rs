@@ -71,7 +71,7 @@ impl Server {
             stream = tls.acceptor.accept(stream) => stream,
             () = admitted.connection.must_close() => return,
         };
-        // A client that speaks no TLS, or does not trust the certificate, has seen why.
+        // A client that does not speak TLS, or does not trust the certificate, has its own error.
         if let Ok(stream) = stream {
             self.serve_admitted(stream, &admitted).await;
         }
@@ -181,10 +181,10 @@ fn protocols() -> auto::Builder<TokioExecutor> {
 
 /// How long the head of the next request of an authenticated connection may take.
 const REST: Duration = Duration::from_secs(60);
-/// As many calls as a client has under way at once, many times over.
+/// The most HTTP/2 streams of a connection: many times the calls that a client has under way at once.
 const MOST_STREAMS: u32 = 200;
-/// After this time without a sign of a peer that speaks HTTP/2 it is pinged, and after it again closed.
+/// The time without a sign of an HTTP/2 peer after which it is pinged; after this time again it is closed.
 const SILENCE: Duration = Duration::from_secs(20);
-/// How often it is looked whether calls have finished.
+/// How often the server checks whether calls have finished.
 const LOOK: Duration = Duration::from_millis(20);
 const MOST_HEAD: usize = 64 * 1024;

@@ -27,10 +27,10 @@ pub(crate) struct Session {
     /// The memory that may be used for it.
     pub(crate) share: SessionBudget,
     state: Mutex<SessionState>,
-    /// Messages for the conversation.
+    /// The channel for messages to the conversation.
     outbox: mpsc::Sender<Letter>,
     pub(crate) drain: Drain,
-    /// Wakes the task that waits for a reader, when one has taken something.
+    /// Wakes the task that waits for a reader, when one has accepted something.
     pub(crate) room: Notify,
     /// The reason why the session is asked to end.
     pub(crate) asked_to_end: watch::Sender<Option<&'static str>>,
@@ -98,8 +98,8 @@ impl Session {
         Visit(self.clone())
     }
 
-    /// When the session will have been unused for `idle`. For a session in use, this is a time to ask again;
-    /// so it is, for a day, for one with a call under way whose client is gone.
+    /// Returns when the session will have been unused for `idle`. For a session in use this is when to check
+    /// again, and so it is, for a day, for a session with a call under way whose client is gone.
     pub(crate) fn idle_at(&self, now: Instant, idle: Duration) -> Instant {
         let state = self.lock();
         match (state.visits, state.streams.is_busy()) {
@@ -109,8 +109,8 @@ impl Session {
         }
     }
 
-    /// Since when the session is unused; `None` if a request, a stream or a call is open, or if it is about
-    /// to end.
+    /// Returns since when the session is unused; `None` if a request, a stream or a call is open, or if it is
+    /// about to end.
     pub(crate) fn unused_since(&self) -> Option<Instant> {
         let state = self.lock();
         let is_used = state.visits > 0 || state.streams.is_busy() || state.over.is_some();
@@ -147,8 +147,8 @@ impl Session {
         Ok(())
     }
 
-    /// Waits until the backend reads another message. A large message waits for a limited time only, because it
-    /// takes room that others may need.
+    /// Waits until the backend reads another message. A large message waits for a limited time only, because
+    /// it takes room that others may need.
     async fn place(&self, posted: &Posted) -> Result<mpsc::Permit<'_, Letter>, Undelivered> {
         let place = self.outbox.reserve();
         let place = if posted.is_large() {
@@ -169,7 +169,7 @@ impl Session {
         Some(Reader::new(visit, stream, ticket, cursor, primes))
     }
 
-    /// Attaches a reader of our own to the standing stream. It does not keep the session in use.
+    /// Attaches a reader of the server's own to the standing stream. It does not keep the session in use.
     pub(crate) fn attach_quietly(self: &Arc<Self>) -> Option<Reader> {
         let (ticket, cursor) = self.lock().streams.attach(STANDING, None)?;
         Some(Reader::quiet(self.clone(), STANDING, ticket, cursor))
@@ -225,7 +225,7 @@ impl SessionState {
     }
 }
 
-/// A session whose client cannot use it yet. If it never can, because the client leaves for example, the
+/// A session that its client cannot use yet. If the client never can, because it leaves for example, the
 /// session is ended.
 pub(crate) struct Unclaimed(Option<Arc<Session>>);
 
@@ -234,7 +234,7 @@ impl Unclaimed {
         Self(Some(session))
     }
 
-    /// Leaves the session to its client.
+    /// Hands the session over to its client.
     pub(crate) fn claim(mut self) {
         self.0 = None;
     }

@@ -26,7 +26,7 @@ pub(crate) struct Sessions {
     settings: Settings,
     tell: Arc<dyn Fn(SessionNews) + Send + Sync>,
     table: Mutex<BTreeMap<String, Arc<Session>>>,
-    /// The memory for what conversations said and clients have not read yet.
+    /// The memory for messages of conversations that clients have not read yet.
     store: Arc<MemoryBudget>,
     connections: Arc<Connections>,
     /// One permit for each conversation that may be open.
@@ -94,7 +94,7 @@ impl Sessions {
         self.table().get(id).filter(|session| session.principal == *principal).cloned()
     }
 
-    /// The name of what is behind the server, which clients may see.
+    /// Returns the name of the backend, which clients may see.
     pub(crate) fn name(&self) -> &str {
         self.backend.name()
     }
@@ -109,7 +109,7 @@ impl Sessions {
         self.is_closing.store(true, Ordering::Relaxed);
         self.table().values().for_each(|session| session.end(CLOSING));
         let all = u32::try_from(self.settings.sessions).expect("bounded by the settings");
-        // It fails only if the semaphore is closed, which never happens.
+        // This fails only if the semaphore is closed, which never happens.
         let _ = self.places.acquire_many(all).await;
     }
 

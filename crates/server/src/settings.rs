@@ -11,7 +11,8 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Sixteen sessions, because each is a process; half an hour, because a person goes to lunch.
+    /// Returns the default: sixteen sessions, because each is a process; half an hour, because a person goes
+    /// to lunch.
     fn default() -> Self {
         Self { sessions: 16, idle: Duration::from_secs(30 * 60) }
     }

@@ -6,8 +6,9 @@
 //!                                                     everything else ───────▶ a call
 //! ```
 //! A client of this revision has no session, so all requests of a principal share one conversation, which is
-//! opened when it is first needed. A disconnect is a cancel. A question of the backend in the middle of a call
-//! is the answer `input_required`; the call is held until the client comes back with its `requestState`.
+//! opened when it is first needed. A disconnect is a cancellation. A question of the backend in the middle of
+//! a call becomes the answer `input_required`; the call is held until the client comes back with its
+//! `requestState`.
 
 mod answers;
 mod call;
@@ -77,7 +78,7 @@ impl Stateless {
         Self { sessions, shared: Mutex::default(), holds: Arc::default() }
     }
 
-    /// Whether what a client posted belongs to the stateless revision.
+    /// Whether a posted body belongs to the stateless revision.
     pub(crate) fn is_meant(headers: &Headers<'_>, posted: &Posted) -> bool {
         let [part] = &*posted.parts else { return false };
         if posted.is_batch {
@@ -88,7 +89,7 @@ impl Stateless {
         match &part.message {
             Message::Request { method, .. } if &**method == "initialize" => false,
             Message::Request { method, params, .. } => {
-                // A revision that nobody knows is newer, if it comes without a session.
+                // An unknown revision is a newer one, if it comes without a session.
                 let is_newer = || named.is_some_and(|it| it > REVISION && !headers.has_session());
                 is_named || &**method == DISCOVER || is_stateless(params.as_ref()) || is_newer()
             }
@@ -98,7 +99,7 @@ impl Stateless {
         }
     }
 
-    /// Answers what a client posted.
+    /// Answers a posted body.
     pub(crate) async fn answer(
         &self,
         headers: &HeaderMap,
@@ -112,7 +113,7 @@ impl Stateless {
         };
         let (id, method, params) = match message {
             Message::Request { id, method, params } => (id, method, params),
-            // The revision has none that a client would send by HTTP.
+            // This revision has no notification that a client would send by HTTP.
             Message::Notification { .. } => return reply::empty(StatusCode::ACCEPTED),
             Message::Response { .. } => {
                 let why = "answers to questions come in `inputResponses`, with the call repeated";
@@ -222,14 +223,14 @@ impl Stateless {
         }
     }
 
-    /// The conversation of a principal; it is opened if there is none.
+    /// Returns the conversation of a principal; it is opened if there is none.
     async fn conversation(&self, caller: &Caller) -> Result<Arc<SharedConversation>, Unavailable> {
         let slot = {
             let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
             shared.entry(caller.principal.clone()).or_default().clone()
         };
         let (sessions, caller) = (self.sessions.clone(), caller.clone());
-        // A task of its own: others may wait for the conversation when this client leaves.
+        // This is a task of its own, because others may wait for the conversation when this client leaves.
         let opening = tokio::spawn(async move {
             let mut slot = slot.lock().await;
             if let Some(open) = slot.as_ref().filter(|open| !open.is_over()) {
@@ -238,7 +239,7 @@ impl Stateless {
             let open = SharedConversation::open(&sessions, &caller).await?;
             Ok(slot.insert(open).clone())
         });
-        // It fails only if the runtime shuts down, and then no request is answered.
+        // This fails only if the runtime shuts down, and then no request is answered.
         opening.await.unwrap_or_else(|_| {
             let what = "the server is being stopped".to_owned();
             Err(Unavailable { what, retry_after: Duration::from_secs(1) })
@@ -311,7 +312,7 @@ fn refused(id: &Id, refusal: Refusal) -> Reply {
     reply::json(status, body)
 }
 
-/// The answer to a call whose URLs were not visited.
+/// Returns the answer to a call whose URLs were not visited.
 fn not_visited(id: &Id) -> Reply {
     let why = "the call was not sent: a page must be visited first, and that was declined";
     let answer = Answer::refusal(code::INTERNAL_ERROR, why);

@@ -1,4 +1,4 @@
-//! The streams of one session, and which message of the backend goes to which of them.
+//! The streams of one session, and the stream that each message of the backend goes to.
 //!
 //! ```text
 //!                   ┌─ answers a call, or is its progress ─▶ that call's stream, which ends with the answer
@@ -28,12 +28,12 @@ use crate::parts::ParsedMessage;
 pub(crate) struct Streams {
     streams: BTreeMap<u64, Stream>,
     calls: Calls,
-    /// The oldest first.
+    /// The finished streams, the oldest first.
     finished: VecDeque<u64>,
     next: u64,
 }
 
-/// Which messages a stream can carry.
+/// The messages that a stream can carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carries {
     /// Answers only: the client accepts no event stream.
@@ -47,7 +47,7 @@ struct Stream {
     /// How many calls are still to be answered on it.
     unanswered: usize,
     is_over: bool,
-    /// The reader, to be woken.
+    /// The reader, by which it is woken.
     reader: Option<Ticket>,
     /// The number of the last event that was given to a reader.
     taken: u64,
@@ -56,7 +56,7 @@ struct Stream {
 /// The identity of a reader, compared by pointer.
 pub(crate) type Ticket = Arc<Notify>;
 
-/// What a reader gets.
+/// The next step of a reader.
 pub(crate) enum Next {
     Event(Entry),
     Over,
@@ -79,8 +79,8 @@ impl Streams {
         Ok(stream)
     }
 
-    /// The stream that a message of the backend goes to; `None` if no client can use it. `call` is the call
-    /// that it belongs to, where the backend knows.
+    /// Returns the stream that a message of the backend goes to; `None` if no client can use it. `call` is
+    /// the call that the message belongs to, where the backend knows.
     pub(crate) fn target(&self, message: &Message, call: Option<&Json>) -> Option<u64> {
         let known = call.filter(|_| !matches!(message, Message::Response { .. }));
         if let Some(call) = known.and_then(|call| self.calls.of_id(call)) {
@@ -133,7 +133,7 @@ impl Streams {
         }
     }
 
-    /// Drops something that no connection reads, to make room: the oldest stream that is over, or else
+    /// Drops something that no connection reads, to make room: the oldest finished stream, or else
     /// notifications. Returns whether there was anything.
     pub(crate) fn forget_something(&mut self) -> bool {
         let unread = |number: &u64| self.streams.get(number).is_none_or(|it| it.reader.is_none());
@@ -150,7 +150,7 @@ impl Streams {
         self.unread().next().is_some()
     }
 
-    /// The streams whose readers have not taken all, each with the last event that was taken.
+    /// Returns the streams whose readers have not taken all, each with the last event that was taken.
     pub(crate) fn unread(&self) -> impl Iterator<Item = (u64, u64)> {
         let unread = self.streams.iter().filter(|(_, stream)| {
             stream.reader.is_some() && stream.log.after(stream.taken).is_some()
@@ -158,8 +158,8 @@ impl Streams {
         unread.map(|(number, stream)| (*number, stream.taken))
     }
 
-    /// Takes away the streams whose readers have taken nothing since they were seen at these places. Returns
-    /// whether there was any.
+    /// Takes the streams away from readers that have taken nothing since they were seen at these places.
+    /// Returns whether there was any.
     pub(crate) fn cut_unmoved(&mut self, places: &[(u64, u64)]) -> bool {
         let unmoved: Vec<_> = self.unread().filter(|place| places.contains(place)).collect();
         unmoved.iter().for_each(|(stream, _)| self.cut(*stream));
@@ -171,7 +171,7 @@ impl Streams {
         !self.calls.is_empty()
     }
 
-    /// Answers every call with what `error` makes, and ends every stream.
+    /// Answers every call with the result of `error`, and ends every stream.
     pub(crate) fn end(&mut self, error: impl Fn(&Id) -> Bytes) {
         for id in self.calls.ids() {
             let text = error(&id);
@@ -180,10 +180,10 @@ impl Streams {
         self.finish(STANDING);
     }
 
-    /// Attaches a reader to a stream, behind this event; without one, behind the last event that was read.
+    /// Attaches a reader to a stream, after this event; without one, after the last event that was read.
     ///
-    /// `None` if there is no such stream, if there never was such an event, or if nothing is behind it and
-    /// nothing will be: a client that got an empty stream would resume it for ever.
+    /// Returns `None` if there is no such stream, if there never was such an event, or if nothing follows it
+    /// and nothing will: a client that got an empty stream would resume it for ever.
     pub(crate) fn attach(&mut self, stream: u64, after: Option<u64>) -> Option<(Ticket, u64)> {
         let stream = self.streams.get_mut(&stream)?;
         let cursor = after.unwrap_or(stream.taken);
@@ -199,7 +199,7 @@ impl Streams {
         Some((ticket, cursor))
     }
 
-    /// What the reader gets behind this event.
+    /// Returns what the reader gets after this event.
     pub(crate) fn next(&mut self, stream: u64, ticket: &Ticket, cursor: u64) -> Next {
         let Some(stream) = self.streams.get_mut(&stream) else { return Next::Over };
         if !stream.is_read_by(ticket) {
@@ -224,7 +224,8 @@ impl Streams {
         }
     }
 
-    /// The last event that the reader of this stream took, if it lags so far behind that it would lose one.
+    /// Returns the last event that the reader of this stream took, if it lags so far behind that it would
+    /// lose one.
     pub(crate) fn lags_at(&self, stream: u64) -> Option<u64> {
         let stream = self.streams.get(&stream)?;
         let lags = stream.reader.is_some() && stream.log.is_crowded_after(stream.taken);
@@ -285,7 +286,7 @@ impl Streams {
         self.forget_old_ones();
     }
 
-    /// The newest finished stream always stays.
+    /// Drops the oldest finished streams beyond the limits. The newest always stays.
     fn forget_old_ones(&mut self) {
         let bytes_of = |number: &u64| self.streams.get(number).map_or(0, |it| it.log.bytes());
         let mut bytes: usize = self.finished.iter().map(bytes_of).sum();

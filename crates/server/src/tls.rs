@@ -25,19 +25,19 @@ pub struct Tls {
     pub(crate) acceptor: TlsAcceptor,
 }
 
-/// Why a certificate cannot be used.
+/// The error of a certificate that cannot be used.
 #[derive(Debug)]
 pub struct TlsError {
     what: String,
 }
 
 impl Tls {
-    /// Reads a certificate chain and its private key, both in PEM. `tell` gets what is wrong with files that
-    /// changed later; it must not block.
+    /// Reads a certificate chain and its private key, both in PEM. If files that changed later cannot be
+    /// used, `tell` gets the reason; it must not block.
     ///
     /// # Errors
     ///
-    /// If a file cannot be read, or the key is not that of the certificate.
+    /// Fails if a file cannot be read, or the key is not that of the certificate.
     pub fn from_files(
         certificate: impl Into<PathBuf>,
         key: impl Into<PathBuf>,
@@ -76,12 +76,12 @@ struct CertificateFiles {
 
 struct CertificateState {
     current: Arc<CertifiedKey>,
-    /// What the files were when they were last read, whether or not they could be used.
+    /// The state of the files when they were last read, whether or not they could be used.
     seen: [Option<Stamp>; 2],
     looked: Instant,
 }
 
-/// When a file was written, and its size.
+/// The time when a file was written, and its size.
 type Stamp = (SystemTime, u64);
 
 struct Files {
@@ -162,5 +162,5 @@ impl fmt::Debug for CertificateFiles {
     }
 }
 
-/// How often the files are looked at, at most.
+/// The shortest time between two looks at the files.
 const LOOK: Duration = Duration::from_secs(1);

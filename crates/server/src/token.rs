@@ -9,12 +9,12 @@ use aws_lc_rs::rand;
 #[derive(Clone)]
 pub struct Token(String);
 
-/// The text cannot be sent as a bearer token.
+/// The error of a text that cannot be sent as a bearer token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAToken;
 
 impl Token {
-    /// Takes a token that a person chose.
+    /// Creates a token from a text that a person chose.
     pub fn new(text: &str) -> Result<Self, NotAToken> {
         let is_token = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
         if is_token { Ok(Self(text.to_owned())) } else { Err(NotAToken) }
@@ -24,12 +24,12 @@ impl Token {
     ///
     /// # Errors
     ///
-    /// If the operating system has no randomness.
+    /// Fails if the operating system has no randomness.
     pub fn random() -> std::io::Result<Self> {
         random_hex::<32>().map(Self)
     }
 
-    /// The secret itself, for the one place where a person is told.
+    /// Returns the secret itself, for the one place where a person is told.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,9 +1,9 @@
-"""The transports of the official SDK, `mcp`, over ridethrough: same names, same signatures, same yields.
+"""The transports of the official SDK, `mcp`, over ridethrough, with its names, signatures and yields.
 
     from ridethrough.mcp import streamable_http_client   # instead of mcp.client.streamable_http
 
-Every request ends with its answer or with one error; nothing is raised through a task group, and no session
-dies of a broken connection. `facts` reads from an error whether the server may have run the call.
+Every request ends with its answer or with one error; nothing is raised through a task group, and a broken
+connection ends no session. `facts` reads from an error whether the server may have run the call.
 """
 
 from ._facts import Facts, facts

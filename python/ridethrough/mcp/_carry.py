@@ -38,7 +38,7 @@ async def carry(link: Link, client: Any, url: str, number: int, head: bytes, bod
 
 
 async def close(response: Any) -> None:
-    """Closes an answer; one that cannot be closed is of no use to anybody."""
+    """Closes an answer. A failure to close it is ignored, because nothing of it is used any more."""
     try:
         await response.aclose()
     except Exception:
@@ -48,7 +48,7 @@ async def close(response: Any) -> None:
 def verdict(error: Exception) -> tuple[str, bool, str]:
     """Returns what an error of the client means: the cause, whether anything was sent, and words for people.
 
-    The client says of few errors that nothing was sent. All others leave the request in doubt.
+    Few errors of the client show that nothing was sent. All others leave the request in doubt.
     """
     names = {each.__name__ for each in type(error).__mro__}
     words = str(error).splitlines()
@@ -62,7 +62,7 @@ def verdict(error: Exception) -> tuple[str, bool, str]:
     if names & {"UnsupportedProtocol", "InvalidURL", "LocalProtocolError"}:
         return "misconfigured", False, detail
     if any(name.startswith("OAuth") for name in names):
-        # A login comes before the request, or in the place of one that was refused.
+        # A login comes before the request, or instead of one that was refused.
         return "misconfigured", False, detail
     if names & {"ReadError", "WriteError"}:
         return "reset", True, detail

@@ -11,13 +11,13 @@ class Facts:
     """What is known about a call that ended without an answer."""
 
     kind: str
-    """How it ended, such as `interrupted`."""
+    """The way in which the call ended, such as `interrupted`."""
     may_have_run: bool
-    """Whether the server may have run the call. Look before you repeat one that may have."""
+    """Whether the server may have run the call. If so, find out before you repeat it."""
     attempts: int
-    """How many HTTP requests were made for it."""
+    """How many HTTP requests were made for the call."""
     elapsed: float
-    """Seconds from the call to its end."""
+    """The seconds from the call to its end."""
     retry_after: float | None
     """How many seconds the server asks to be left alone."""
     report: str

@@ -1,4 +1,4 @@
-"""The functions that an application imports in the place of the SDK's."""
+"""The functions that an application imports instead of the SDK's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Streams = Any
 """`(read, write)`, and in `mcp` 1.x also a function that returns the id of the session."""
 
-# Headers of a client that say how it speaks HTTP itself.
+# The headers of an HTTP client that describe its own use of HTTP.
 _OF_THE_CLIENT = {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
 
 
@@ -80,10 +80,10 @@ async def streamablehttp_client(
     policy: Policy | None = None,
     on_event: EventFn | None = None,
 ) -> AsyncIterator[Streams]:
-    """Connects to a server at a URL, with the arguments that `mcp` 1.x has for it.
+    """Connects to a server at a URL, with the arguments of this function in `mcp` 1.x.
 
-    With `auth` or a factory the requests go over the client that the factory makes. Without them ridethrough
-    speaks HTTP itself, and its policy takes the place of the timeouts.
+    With `auth` or a factory, the client that the factory makes carries the requests. Without them ridethrough
+    speaks HTTP itself, and its policy replaces the timeouts.
     """
     if httpx_client_factory is None and auth is None:
         settings = {"url": url, **_header_settings(headers or {})}
@@ -100,7 +100,7 @@ async def streamablehttp_client(
         return
     from mcp.shared._httpx_utils import create_mcp_http_client
 
-    # `mcp` 2.x, which has no such function, does not bring it.
+    # `mcp` 2.x has no such function, and does not depend on `httpx`.
     httpx: Any = importlib.import_module("httpx")
     times = httpx.Timeout(_seconds(timeout), read=_seconds(sse_read_timeout))
     make = httpx_client_factory or create_mcp_http_client
@@ -144,7 +144,7 @@ def stdio_client(
 
 
 def _stderr(errlog: TextIO) -> str | None:
-    """Returns where the server's stderr goes: to ours, or to the file of another log."""
+    """Returns where the server's stderr goes: to that of this process, or to the file of another log."""
     try:
         number = errlog.fileno()
     except (AttributeError, OSError, ValueError):
@@ -154,7 +154,7 @@ def _stderr(errlog: TextIO) -> str | None:
 
 
 def _header_settings(headers: dict[str, str]) -> dict[str, Any]:
-    """Returns headers as settings; authorization is a token."""
+    """Returns headers as settings. `Authorization` becomes the token."""
     settings: dict[str, Any] = {"headers": {}}
     for name, value in headers.items():
         if name.lower() == "authorization":
@@ -169,4 +169,4 @@ def _seconds(time: float | timedelta) -> float:
 
 
 LEAST_LIMIT = 1024
-"""The smallest limit of a message that a link takes."""
+"""The smallest message limit that a link accepts."""

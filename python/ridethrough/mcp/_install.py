@@ -1,4 +1,4 @@
-"""Takes the place of the SDK's transports everywhere, for frameworks that make their transports themselves."""
+"""Replacing the SDK's transports everywhere, for frameworks that create their transports themselves."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from . import _functions
 
 
 def install() -> int:
-    """Replaces the SDK's transports by ours in every module that has imported them; returns how often.
+    """Replaces the SDK's transports in every module that has imported them; returns how many names changed.
 
-    Call it after the imports of the frameworks. A module that is imported later takes ours from the SDK.
+    Call it after the imports of the frameworks. A module that is imported later gets the replacement by
+    itself, because the SDK's own modules have it.
     """
     ours = {id(theirs): getattr(_functions, name) for name, theirs in _THEIRS.items()}
     count = 0
@@ -32,18 +33,18 @@ def install() -> int:
 
 
 def uninstall() -> int:
-    """Takes `install` back; returns how often a name was replaced. Names that import ours keep it."""
+    """Undoes `install`; returns how many names it restored. Modules that import ridethrough keep it."""
     count = len(_replaced)
     while _replaced:
         module, attribute, value = _replaced.pop()
         setattr(module, attribute, value)
-    # Modules that were imported meanwhile took ours from the SDK; they cannot be told from those that want it.
+    # Modules imported meanwhile got the replacement from the SDK; they look like modules that chose it.
     return count
 
 
 _replaced: list[tuple[ModuleType, str, Any]] = []
 
-# Taken when this module is imported: after `install` the SDK's modules have ours.
+# Read when this module is imported: after `install`, the SDK's modules have the replacements.
 _THEIRS: dict[str, Callable[..., Any]] = {
     name: getattr(module, name)
     for module, name in [

@@ -1,4 +1,4 @@
-"""What differs between the majors of the SDK, found by looking for features and not for versions."""
+"""The differences between the majors of the SDK, detected by features and not by versions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def write(message: SessionMessage) -> bytes:
 
 
 def read(text: bytes) -> SessionMessage:
-    """Reads a message from JSON; raises `ValueError` if the SDK does not take it for one."""
+    """Reads a message from JSON; raises `ValueError` if the SDK does not accept it."""
     if IS_V1:
         from mcp.types import JSONRPCMessage
 
@@ -36,7 +36,7 @@ def read(text: bytes) -> SessionMessage:
 
 
 def metadata(message: SessionMessage) -> ClientMessageMetadata | None:
-    """Returns what the sender says about a message; what a server says about its own is ignored."""
+    """Returns the sender's metadata of a message; that of a server's message is ignored."""
     said = message.metadata
     return said if isinstance(said, ClientMessageMetadata) else None
 
@@ -45,7 +45,7 @@ def refuse_to_resume(message: SessionMessage) -> bytes | None:
     """Returns the error for a request that asks for the answer to an earlier one, by its resumption token.
 
     The link knows neither that request nor its session. Sent as a new request, its tool would run twice. The
-    earlier request may have run, so this has the code that no framework takes for "send it again".
+    earlier request may have run, so the error has a code after which no framework sends it again.
     """
     request = json.loads(write(message))
     if "id" not in request or "method" not in request:
@@ -66,4 +66,4 @@ def error(id: int | str, words: str, facts: dict[str, Any]) -> bytes:
 
 
 MAY_HAVE_RUN = -32050
-"""The code of a call that may have run, as the native module has it."""
+"""The code of a call that may have run, as in the native module."""

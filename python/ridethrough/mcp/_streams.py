@@ -32,7 +32,7 @@ class _Closing:
 
 
 class ReadStream(_Closing):
-    """What the server says, for the session. It ends when the transport does."""
+    """The server's messages, for the session. The stream ends when the transport does."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
@@ -40,7 +40,7 @@ class ReadStream(_Closing):
         self._waiter: Waiter | None = None
         self._is_over = False
         self._is_closed = False
-        # The SDK runs what a message causes in the context of its sender; a server has none.
+        # The SDK handles a message in the context of its sender; a server has none.
         self.last_context: contextvars.Context | None = None
 
     def put(self, text: bytes) -> None:
@@ -96,7 +96,7 @@ class ReadStream(_Closing):
 
 
 class WriteStream(_Closing):
-    """What the session says, for the link."""
+    """The session's messages, for the link."""
 
     def __init__(self, deliver: Callable[[SessionMessage], Awaitable[None] | None]) -> None:
         self._deliver = deliver
@@ -126,7 +126,7 @@ class WriteStream(_Closing):
 
 
 def unreadable(text: bytes, error: ValueError) -> SessionMessage | Exception:
-    """Returns an error under the id of an answer that the SDK cannot read, so that its caller does not wait."""
+    """Returns an error under the id of an answer that the SDK cannot read, so that the call ends."""
     message: Any = json.loads(text)
     if "id" not in message or "method" in message:
         return error

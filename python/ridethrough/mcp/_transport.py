@@ -190,4 +190,4 @@ class LinkTransport:
 
 
 MOST_CONTEXTS = 4096
-"""How many senders' contexts are kept: more than there can be calls in flight."""
+"""The most contexts of senders that are kept: more than there can be calls in flight."""

@@ -1,4 +1,4 @@
-//! Every request of the host has exactly one answer, however oddly it is asked.
+//! Every request of the host has exactly one answer, however odd its form is.
 
 use ridethrough_lab::{Times, When};
 use serde_json::{Value, json};
@@ -155,7 +155,7 @@ async fn a_line_of_twenty_megabytes_is_refused_under_its_id() {
     assert!(host.asked(2, "ping", json!({})).await["result"].is_object());
 }
 
-/// Nobody could say which request it was, but that one was lost must be said.
+/// The bridge cannot know which request it was, but must report that one was lost.
 #[tokio::test(start_paused = true)]
 async fn a_line_that_is_too_long_to_be_held_and_never_ends_is_refused() {
     let rig = Rig::new();
@@ -182,7 +182,7 @@ fn of_line(line: &str) -> String {
     outline(&serde_json::from_str(line).unwrap())
 }
 
-/// The id of an answer, and its code if it is an error.
+/// Returns the id of an answer, and its code if it is an error.
 fn outline(answer: &Value) -> String {
     match answer["error"]["code"].as_i64() {
         Some(code) => format!("{} {code}", answer["id"]),

@@ -1,4 +1,4 @@
-//! The bridge ends, soon and without leaving anything behind.
+//! The end of the bridge: it comes soon, and leaves nothing behind.
 
 use std::time::Duration;
 
@@ -101,7 +101,8 @@ async fn a_bridge_that_is_asked_to_stop_gives_its_session_back() {
     assert_eq!(rig.count(When::delete()), 1);
 }
 
-/// Requests that were open when stdin ended were simply dropped: a host that still reads waited for ever.
+/// The bridge once dropped the requests that were open when stdin ended: a host that still read waited for
+/// ever.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_out_when_the_host_leaves_is_told_what_is_known_of_it() {
     let rig = Rig::new();
@@ -273,7 +274,7 @@ async fn a_bridge_that_writes_to_a_slow_host_still_stops_when_it_is_asked() {
     assert!(asked.elapsed() < Duration::from_millis(100), "{:?}", asked.elapsed());
 }
 
-/// So many answers of 20 KB, which the host has not read when it goes on.
+/// Makes so many calls with answers of 20 KB, which the host has not read when it goes on.
 async fn with_unread_answers(rig: &Rig, host: &mut Host, count: u64) {
     rig.mcp.rule(When::tool("slow"), Times::Always, |ask| async {
         ask.sse().await.gone().await;
@@ -288,7 +289,7 @@ async fn with_unread_answers(rig: &Rig, host: &mut Host, count: u64) {
     tokio::time::sleep(secs(10)).await;
 }
 
-/// The tool runs, and answers after so long.
+/// Makes the tool run, and answer after this time.
 fn works_for(rig: &Rig, tool: &str, time: Duration) {
     rig.mcp.rule(When::tool(tool), Times::Once, move |ask| async move {
         ask.run();

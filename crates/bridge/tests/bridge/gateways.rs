@@ -1,6 +1,6 @@
-//! The faults that other bridges were measured on, a test for each row of the table in
-//! `docs/bridge.md`. Each asserts the outcome that a host would wish for. The last row, a bridge that
-//! is started while the upstream is down, has `starting.rs` to itself.
+//! The faults that other bridges were measured on, a test for each row of the table in `docs/bridge.md`. Each
+//! test asserts the outcome that a host needs. The last row, a bridge that is started while the upstream is
+//! down, is in `starting.rs`.
 
 use std::time::Duration;
 
@@ -180,14 +180,14 @@ async fn an_upstream_that_comes_back_as_a_new_process_is_the_same_server_to_the_
     assert!(told.last().unwrap().starts_with("back after "), "{told:?}");
 }
 
-/// A host that has seen the tools, and with them which may be called twice.
+/// Returns a host that has listed the tools, so that the bridge knows which may be called twice.
 async fn with_tools(rig: &Rig) -> Host {
     let mut host = rig.greeted().await;
     host.asked(1, "tools/list", json!({})).await;
     host
 }
 
-/// The next call of this tool is carried out, and then its connection is reset.
+/// Makes the next call of this tool run, and then resets its connection.
 fn runs_and_drops(rig: &Rig, tool: &str) {
     rig.mcp.rule(When::tool(tool), Times::Once, |ask| async {
         ask.run();

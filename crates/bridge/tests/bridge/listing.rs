@@ -1,4 +1,4 @@
-//! Lists: how much of them the bridge keeps, when it asks for them by itself, how long it waits for one.
+//! Lists: how much of them the bridge keeps, when it requests them by itself, and how long it waits for one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,7 +70,7 @@ async fn a_hundred_thousand_tools_pass_and_are_not_kept() {
     assert!(sizes.iter().all(|size| *size < 10_000), "{sizes:?}");
 }
 
-/// A server that is deployed anew calls itself otherwise, and its session is gone.
+/// A server after a deployment has another name, and its sessions are gone.
 #[tokio::test(start_paused = true)]
 async fn a_read_only_tool_is_asked_again_also_after_a_renewed_session() {
     let rig = Rig::new();
@@ -92,7 +92,7 @@ async fn a_read_only_tool_is_asked_again_also_after_a_renewed_session() {
     }
 
     assert_eq!(rig.mcp.executions("read"), 6);
-    // The standing stream asks too whether its session lives.
+    // The standing stream also asks whether its session is alive.
     let lists = rig.count(When::method("tools/list"));
     assert!((4 + 3 * QUESTION..=4 + 6 * QUESTION).contains(&lists), "{lists}");
 }
@@ -127,7 +127,7 @@ async fn a_host_that_never_listed_has_nothing_listed_for_it() {
     assert_eq!(rig.count(When::method("tools/list")), 0);
 }
 
-/// The bridge asked once after a renewal. If that failed, the host was never told what had changed.
+/// The bridge asked only once after a renewal. If that failed, the host was never told what had changed.
 #[tokio::test(start_paused = true)]
 async fn a_list_that_cannot_be_had_after_a_renewal_is_asked_for_again_later() {
     let rig = Rig::new();
@@ -190,7 +190,7 @@ async fn a_list_that_nobody_gives_is_an_error_when_patience_ends_and_no_older_li
     assert!((secs(25)..=secs(31)).contains(&began.elapsed()), "{:?}", began.elapsed());
 }
 
-/// The call itself finds the session gone, and goes out in the new one before any list is there.
+/// The call itself finds the session gone, and is sent in the new one before any list has arrived.
 #[tokio::test(start_paused = true)]
 async fn a_read_only_call_that_renews_the_session_is_still_asked_again() {
     let rig = Rig::new();
@@ -225,14 +225,15 @@ async fn a_list_is_waited_for_through_answers_of_a_proxy_whose_server_is_down() 
     }
 }
 
-/// Whether a session lives is asked by what the server has answered before: a list.
+/// The number of questions about a session: each repeats a request that the server has answered before, a
+/// list.
 const QUESTION: usize = 1;
 
 fn catalogue(scratch: &Scratch) -> Catalogue {
     Catalogue::open(&scratch.0, "http://server.test/", &[])
 }
 
-/// Each page names a next one.
+/// Makes each page name a next one.
 fn lists_without_end(rig: &Rig) {
     rig.mcp.rule(When::method("tools/list"), Times::Always, |ask| async move {
         let page: u64 = ask.params()["cursor"].as_str().map_or(1, |it| it.parse().unwrap());

@@ -1,4 +1,4 @@
-//! Where a bridge stands, read while it runs.
+//! The status of a bridge, read while it runs.
 
 use ridethrough_bridge::{Breaker, Gauge, Snapshot, State};
 use ridethrough_lab::{Times, When};

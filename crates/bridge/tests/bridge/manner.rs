@@ -1,4 +1,4 @@
-//! What whoever starts a bridge says about all calls of its host.
+//! Options for all calls of a host, set by the caller that starts the bridge.
 
 use ridethrough_lab::{Times, When};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! A host of the stateless revision, in front of a server with sessions and of one without: it must not notice
-//! which.
+//! A host of the stateless revision, in front of a server with sessions and of one without: it must not
+//! notice the difference.
 
 use std::sync::mpsc;
 
@@ -52,7 +52,7 @@ async fn tools_are_listed_and_called_in_the_words_of_the_revision() {
     }
 }
 
-/// What a host says of itself is for the client to say, in the way of the server's era.
+/// The bridge's client passes on the host's identity, in the form of the server's era.
 #[tokio::test(start_paused = true)]
 async fn a_server_with_sessions_knows_the_host_and_is_sent_none_of_the_revisions_own_words() {
     let rig = Rig::new();
@@ -229,7 +229,7 @@ async fn the_log_is_told_from_the_level_that_a_request_names_and_not_before() {
     }
 }
 
-/// A server that is told two levels at once may keep the older one.
+/// A server that gets two levels at once may keep the older one.
 #[tokio::test(start_paused = true)]
 async fn the_level_that_is_named_last_is_told_last() {
     let rig = Rig::new();
@@ -300,7 +300,7 @@ async fn a_call_that_a_host_takes_back_has_no_answer_and_the_server_stops() {
         assert!(host.hear_for(secs(100)).await.is_empty());
         let closed = is_closed.try_recv().expect("the stream is closed");
         assert!(closed.duration_since(cancelled) < secs(1));
-        // A session is told so; without one the closed stream says it.
+        // A server with sessions gets a notification; one without sees the closed stream.
         let told = rig.count(When::notification("notifications/cancelled"));
         assert_eq!(told, usize::from(!is_stateless));
         assert!(host.asked(8, "tools/list", modern(json!({}))).await["error"].is_null());
@@ -344,7 +344,7 @@ async fn hidden_tools_are_hidden_from_such_a_host_too() {
     }
 }
 
-/// A server with sessions and one without.
+/// Returns a server with sessions and one without.
 pub(crate) fn both() -> [Rig; 2] {
     [Spoken::Legacy, Spoken::Modern].map(|spoken| {
         let rig = Rig::new();
@@ -357,7 +357,7 @@ pub(crate) fn host(rig: &Rig) -> Host {
     Host::start(Bridge::new(client(rig)))
 }
 
-/// A host whose calls have two hours each.
+/// Returns a host whose calls have two hours each.
 pub(crate) fn patient_host(rig: &Rig) -> Host {
     let policy = RetryPolicy::interactive().builder().tool_deadline(secs(7200)).build().unwrap();
     Host::start(Bridge::new(rig.builder().eras(Eras::Either).retry_policy(policy).build().unwrap()))
@@ -367,7 +367,7 @@ pub(crate) fn client(rig: &Rig) -> Client {
     rig.builder().eras(Eras::Either).build().unwrap()
 }
 
-/// These params, with what the revision wants in each request.
+/// Returns these params with the members that the revision demands of each request.
 pub(crate) fn modern(mut params: Value) -> Value {
     let meta = &mut params["_meta"];
     meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");

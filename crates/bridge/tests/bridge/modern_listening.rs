@@ -1,4 +1,5 @@
-//! `subscriptions/listen`: a host of the stateless revision is told what it listens for, and nothing else.
+//! `subscriptions/listen`: a host of the stateless revision gets the notifications that it listens for, and
+//! no others.
 
 use std::sync::mpsc;
 
@@ -58,7 +59,7 @@ async fn a_list_that_differs_after_a_lost_session_is_told_to_who_listens() {
     );
 }
 
-/// A host that knows what it speaks need not ask for it: the TypeScript SDK's, pinned, does not.
+/// A host that knows its revision need not ask for it: a pinned client of the TypeScript SDK does not.
 #[tokio::test(start_paused = true)]
 async fn who_listened_before_the_server_was_ever_there_and_asked_nothing_is_told_when_it_is() {
     for rig in both() {
@@ -105,7 +106,8 @@ async fn resources_are_subscribed_to_and_let_go_with_the_last_who_listens() {
     }
 }
 
-/// Two requests that are out at once may be carried out in either order, and the host would hear nothing.
+/// Two requests that are out at once may be carried out in either order, and the host would get no
+/// notifications.
 #[tokio::test(start_paused = true)]
 async fn a_resource_that_is_wanted_again_is_subscribed_to_after_the_server_has_let_it_go() {
     let rig = Rig::new();
@@ -182,7 +184,7 @@ async fn what_is_no_filter_and_what_is_too_much_is_refused() {
     assert_eq!((&none["error"]["code"], &many["error"]["code"]), (&json!(-32602), &json!(-32602)));
 }
 
-/// Listens, and gives what was acknowledged.
+/// Listens, and returns the acknowledged filter.
 async fn listens(host: &mut Host, id: Value, wanted: Value) -> Value {
     host.ask(id.clone(), "subscriptions/listen", modern(json!({"notifications": wanted}))).await;
     let said = host.hear_json().await;
@@ -195,7 +197,7 @@ async fn tells(rig: &Rig, method: &str, params: Value) {
     rig.mcp.push(json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
 }
 
-/// By which requests these were told.
+/// Returns the ids of the requests that these notifications belong to.
 fn ids(told: &[Value]) -> Vec<Value> {
     let id = |it: &Value| it["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].clone();
     told.iter().map(id).collect()

@@ -1,5 +1,5 @@
-//! Questions that a host of the stateless revision is not shown, or does not answer: the server that asked them
-//! does not wait for ever.
+//! Questions that a host of the stateless revision is not shown, or does not answer: the server that asked
+//! them does not wait for ever.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ async fn a_question_of_a_call_that_may_not_be_asked_is_refused() {
     assert_eq!(refused(&rig), [1]);
 }
 
-/// A host may say `initialize` and all the same send requests of the stateless revision.
+/// A host may send `initialize` and then requests of the stateless revision.
 #[tokio::test(start_paused = true)]
 async fn a_host_is_not_told_that_a_question_is_withdrawn_which_it_was_never_sent() {
     let rig = Rig::new();
@@ -91,7 +91,7 @@ async fn a_host_is_not_told_that_a_question_is_withdrawn_which_it_was_never_sent
     assert_eq!(rig.count(When::notification("notifications/cancelled")), 1);
 }
 
-/// A host that has called `deploy`, which takes so long and asks nothing itself.
+/// Returns a host that has called `deploy`, which takes this long and asks no question itself.
 async fn calling(rig: &Rig, time: Duration) -> Host {
     rig.mcp.rule(When::tool("deploy"), Times::Once, move |ask| async move {
         let mut sse = ask.sse().await;
@@ -107,7 +107,7 @@ async fn calling(rig: &Rig, time: Duration) -> Host {
     host
 }
 
-/// The server's ids of the questions that were answered by an error.
+/// Returns the server's ids of the questions that were answered by an error.
 fn refused(rig: &Rig) -> Vec<Value> {
     let said = rig.bodies(&When::response());
     let said = said.iter().map(|body| serde_json::from_str::<Value>(body).unwrap());

@@ -1,4 +1,4 @@
-//! What a server asks of a host that is never sent a request: it is the answer to the call that it is about.
+//! Questions to a host that is never sent a request: each is the answer to the call that it belongs to.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ async fn calls_that_are_suspended_at_once_do_not_mix() {
         .each_ref()
         .map(|it| only(&it["result"]["inputRequests"]).1["params"]["message"].clone());
     assert_eq!(shown, ["one", "two"]);
-    // The second comes back first.
+    // The second call continues first.
     for (round, who) in rounds.iter().zip(["one", "two"]).rev() {
         let (key, _) = only(&round["result"]["inputRequests"]);
         let given = json!({key: {"action": "accept", "content": {"name": who}}});
@@ -93,7 +93,7 @@ async fn a_state_is_good_once_and_not_for_ever() {
     rig.mcp.rule(When::tool("deploy"), Times::Always, |ask| async {
         ask_and_answer(ask, &[json!({"message": "who?"})]).await;
     });
-    // The call's own time is not over first.
+    // The call's own time must not end first.
     let mut host = patient_host(&rig);
     let asked = host.asked(1, "tools/call", call(json!({}))).await["result"].clone();
     let (key, _) = only(&asked["inputRequests"]);
@@ -164,7 +164,7 @@ async fn what_a_host_does_not_offer_is_refused() {
     assert_eq!(refused["error"]["code"], -32601);
 }
 
-/// A question that comes on the standing stream does not say which call it is about.
+/// A question on the standing stream does not say which call it belongs to.
 #[tokio::test(start_paused = true)]
 async fn a_question_beside_a_call_is_taken_for_that_of_the_only_one_and_refused_if_there_are_two() {
     let rig = Rig::new();
@@ -209,7 +209,7 @@ async fn a_host_that_leaves_is_not_kept_by_a_call_that_it_was_asked_about() {
     assert!(began.elapsed() < Duration::from_millis(400), "nobody waits for that call");
 }
 
-/// The older revision has an error for it, which this one must not have.
+/// The older revision has an error for this, which the stateless one does not allow.
 #[tokio::test(start_paused = true)]
 async fn a_page_that_must_be_visited_first_is_asked_for_and_then_the_call_is_made_again() {
     let rig = Rig::new();
@@ -242,7 +242,7 @@ async fn a_page_that_must_be_visited_first_is_asked_for_and_then_the_call_is_mad
     assert_eq!(rig.mcp.executions("deploy"), 1);
 }
 
-/// A server that keeps no state says none, and its host comes back with answers alone.
+/// A server that keeps no state returns none, and its host comes back with answers alone.
 #[tokio::test(start_paused = true)]
 async fn a_later_round_without_a_state_does_not_begin_a_call_anew_in_a_session() {
     for given in [json!({"action": "accept", "content": {}}), json!({"roots": []})] {
@@ -302,7 +302,7 @@ async fn a_state_is_good_for_no_other_call_than_its_own() {
     assert_eq!((rig.count(When::tool("deploy")), rig.count(When::method("prompts/get"))), (1, 0));
 }
 
-/// Lets `deploy` ask who, once, in the way of its era.
+/// Makes `deploy` ask who, once, in the form of its era.
 fn asks(rig: &Rig, is_stateless: bool) {
     if is_stateless {
         let input = json!({"who": {"method": "elicitation/create", "params": {"message": "who?"}}});
@@ -315,7 +315,7 @@ fn asks(rig: &Rig, is_stateless: bool) {
     });
 }
 
-/// A call that asks these, all at once, and ends with what was said to them.
+/// Asks these questions in a call, all at once, and ends it with their answers.
 async fn ask_and_answer(ask: Ask, questions: &[Value]) {
     let mcp = ask.mcp().clone();
     let tag = ask.id().to_string();
@@ -356,7 +356,7 @@ pub(crate) fn call(mut round: Value) -> Value {
     modern(round)
 }
 
-/// The name of the server, as a result has it.
+/// Returns the name of the server in a result.
 fn server(result: &Value) -> &Value {
     &result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"]
 }

@@ -1,4 +1,4 @@
-//! Messages pass, each to where it belongs, and nothing of them changes on the way.
+//! Messages reach the side that they are for, and are not changed on the way.
 
 use ridethrough_bridge::Hidden;
 use ridethrough_lab::{Times, When};
@@ -44,7 +44,7 @@ async fn an_error_of_the_server_passes_byte_for_byte() {
 async fn a_thousand_random_messages_pass_byte_for_byte_and_each_has_one_answer() {
     let rig = Rig::new();
     let mut host = rig.greeted().await;
-    // The server answers with what it was given, as it was spelt.
+    // The server repeats the arguments byte for byte.
     rig.mcp.rule(When::tool("mirror"), Times::Always, |ask| async move {
         let body = String::from_utf8(ask.entry.body.to_vec()).unwrap();
         let given = body.split_once(r#""arguments":"#).unwrap().1.strip_suffix("}}").unwrap();
@@ -333,11 +333,11 @@ async fn a_server_that_never_stops_talking_holds_up_no_answer() {
     assert!(methods(&heard).len() + 1 == heard.len());
 }
 
-/// Spelt as nobody's library would spell it.
+/// JSON in a spelling that no library writes.
 const ODD: &str =
     r#"{ "z":1.10, "a":123456789012345678901234567890, "a":2,"x":"\u00e9\/", "e":[ 1e2 ,-0.0] }"#;
 
-/// Random JSON, the same in every run.
+/// A generator of random JSON, which is equal in every run.
 struct Chance(u64);
 
 impl Chance {

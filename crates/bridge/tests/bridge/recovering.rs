@@ -1,4 +1,4 @@
-//! What both sides are told when the session is another one.
+//! What both sides are told when the session is renewed.
 
 use ridethrough_lab::When;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ async fn a_new_session_with_the_same_lists_is_not_told() {
     let heard = host.hear_for(secs(60)).await;
 
     assert_eq!(heard.len(), 1, "{heard:?}");
-    // And once to ask whether the session lives.
+    // One more list asks whether the session is alive.
     assert_eq!(rig.count(When::method("tools/list")), 2 + 1, "the list was not looked at");
 }
 

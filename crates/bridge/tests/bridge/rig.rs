@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// One server and the means to reach it.
+/// A server, and the way to reach it.
 pub(crate) struct Rig {
     pub(crate) server: Server,
     pub(crate) mcp: Mcp,
@@ -36,7 +36,7 @@ impl Rig {
         builder.eras(Era::Legacy).seed(7)
     }
 
-    /// A host of a bridge with the default settings.
+    /// Creates a host of a bridge with the default settings.
     pub(crate) fn host(&self) -> Host {
         self.host_of(|bridge| bridge)
     }
@@ -45,19 +45,19 @@ impl Rig {
         Host::start(set_up(Bridge::new(self.builder().build().unwrap())))
     }
 
-    /// A host that is through with its handshake.
+    /// Creates a host whose handshake is complete.
     pub(crate) async fn greeted(&self) -> Host {
         let mut host = self.host();
         host.greet().await;
         host
     }
 
-    /// How often the server was asked this.
+    /// Returns how often the server was asked this.
     pub(crate) fn count(&self, when: When) -> usize {
         self.mcp.count(&when)
     }
 
-    /// The bodies of everything that was asked so.
+    /// Returns the bodies of all such requests.
     pub(crate) fn bodies(&self, when: &When) -> Vec<String> {
         let log = self.mcp.log();
         let entries = log.iter().filter(|entry| when.holds(entry));
@@ -65,7 +65,7 @@ impl Rig {
     }
 }
 
-/// Whoever started the bridge.
+/// The host that started the bridge.
 pub(crate) struct Host {
     writer: WriteHalf<DuplexStream>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -108,25 +108,25 @@ impl Host {
         self.ask(id, "tools/call", json!({"name": tool, "arguments": {"msg": tool}})).await;
     }
 
-    /// Takes a request back.
+    /// Cancels a request.
     pub(crate) async fn cancel(&mut self, id: impl Into<Value>) {
         let params = json!({"requestId": id.into()});
         let told = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
         self.say(told.to_string()).await;
     }
 
-    /// The next line, as it was written; it has an hour to come.
+    /// Returns the next line, as it was written; it has an hour to come.
     pub(crate) async fn hear(&mut self) -> String {
         let line = timeout(secs(3600), self.lines.next_line()).await;
         line.expect("nothing was written").unwrap().expect("the bridge has ended")
     }
 
-    /// The next line, or `None` at the end of the bridge.
+    /// Returns the next line; `None` at the end of the bridge.
     pub(crate) async fn next_line(&mut self) -> Option<String> {
         self.lines.next_line().await.unwrap()
     }
 
-    /// Writes these bytes as they are.
+    /// Writes these bytes unchanged.
     pub(crate) async fn say_bytes(&mut self, bytes: &[u8]) {
         self.writer.write_all(bytes).await.unwrap();
     }
@@ -135,7 +135,7 @@ impl Host {
         serde_json::from_str(&self.hear().await).unwrap()
     }
 
-    /// What is written within this time.
+    /// Returns the messages that are written within this time.
     pub(crate) async fn hear_for(&mut self, time: Duration) -> Vec<Value> {
         let mut heard = Vec::new();
         let listening = async {
@@ -149,7 +149,7 @@ impl Host {
         heard
     }
 
-    /// Asks, and takes the next line for the answer.
+    /// Sends a request, and returns the next line as its answer.
     pub(crate) async fn asked(&mut self, id: u64, method: &str, params: Value) -> Value {
         self.ask(id, method, params).await;
         let answer = self.hear_json().await;
@@ -186,7 +186,7 @@ impl Host {
         self.stop.take().unwrap().send(()).unwrap();
     }
 
-    /// How the bridge ended. The host reads no more.
+    /// Returns how the bridge ended. The host reads no more.
     pub(crate) async fn left(self) -> Ended {
         let Self { writer, lines, bridge, stop, .. } = self;
         drop((writer, lines));
@@ -199,7 +199,7 @@ impl Host {
         (&mut self.bridge).await.unwrap()
     }
 
-    /// What people were told.
+    /// Returns the messages that were shown to people.
     pub(crate) fn told(&self) -> Vec<String> {
         self.told.lock().unwrap().clone()
     }
@@ -219,7 +219,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A folder that stays behind harms nobody.
+        // A folder that stays behind does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -228,7 +228,7 @@ pub(crate) const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-/// The methods of notifications among these messages.
+/// Returns the methods of notifications among these messages.
 pub(crate) fn methods(messages: &[Value]) -> Vec<&str> {
     messages.iter().filter_map(|message| message["method"].as_str()).collect()
 }

@@ -1,4 +1,4 @@
-//! The bridge is started while the upstream is down, or refuses.
+//! A bridge that is started while the upstream is down, or refuses.
 
 use ridethrough_bridge::Catalogue;
 use ridethrough_lab::{Mood, Times, When};
@@ -135,7 +135,8 @@ async fn a_server_that_was_there_and_is_not_found_starts_the_host_and_is_told_by
     assert!(words.contains("status 404") && words.contains("no such page"), "{words}");
 }
 
-/// A proxy's page, or worse: what is told of it must neither fill a terminal nor command it.
+/// The refusal may be a proxy's page, or worse: the bridge's report of it must neither fill a terminal nor
+/// control it.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_of_many_words_is_told_short_and_forges_no_line() {
     let rig = Rig::new();
@@ -167,7 +168,7 @@ async fn a_server_that_takes_its_time_to_answer_is_not_waited_for() {
     assert_eq!(greeting["result"]["serverInfo"]["name"], "ridethrough");
 }
 
-/// A bridge that keeps its catalogue there.
+/// Creates a host whose bridge keeps its catalogue in this folder.
 fn kept(rig: &Rig, scratch: &Scratch) -> Host {
     rig.host_of(|bridge| bridge.catalogue(Catalogue::open(&scratch.0, "http://server.test/", &[])))
 }

@@ -1,4 +1,4 @@
-//! A host of the era with sessions, in front of a server without: it must not notice.
+//! A host of the era with sessions, in front of a server without: it must not notice the difference.
 
 use ridethrough::server::Eras;
 use ridethrough::{Client, Era};
@@ -25,7 +25,7 @@ async fn the_host_is_greeted_in_its_own_words_with_what_the_server_says_of_itsel
     );
     assert_eq!(rig.count(When::method("initialize")), 1, "it was asked whether it has sessions");
 
-    // What was kept is what a host of that era can be greeted with.
+    // The kept catalogue is enough to answer the handshake of a host of that era.
     rig.server.kill().await;
     let catalogue = Catalogue::open(&folder.0, "url", &[]);
     let mut next = Host::start(Bridge::new(client(&rig)).catalogue(catalogue));
@@ -74,7 +74,7 @@ async fn what_a_call_asks_for_is_asked_of_the_host() {
     assert_eq!(rig.mcp.executions("deploy"), 1);
 }
 
-/// The codes of the stateless revision mean nothing to a host that does not speak it.
+/// A host that does not speak the stateless revision does not know its codes.
 #[tokio::test(start_paused = true)]
 async fn what_the_host_cannot_give_is_told_in_its_own_words() {
     let rig = stateless();
@@ -121,7 +121,8 @@ async fn the_era_is_seen_and_a_server_that_goes_back_to_sessions_is_told() {
     assert_eq!(gauge.read().await.unwrap().era, "legacy");
 }
 
-/// A tool that marks its arguments wrongly is not shown to the host, and whoever runs it should know why.
+/// The host does not see a tool that marks its arguments wrongly, and the person who runs the bridge should
+/// know why.
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_cannot_be_called_is_told_once() {
     let rig = stateless();
@@ -142,8 +143,8 @@ async fn a_tool_that_cannot_be_called_is_told_once() {
     assert_eq!(count, 1, "{told:?}");
 }
 
-/// A server that speaks both eras cannot ask the host anything by itself where it is spoken to without a session:
-/// `elicitation via server-initiated requests is unavailable on 2026-07-28 connections`.
+/// A server that speaks both eras cannot ask the host anything by itself without a session: `elicitation via
+/// server-initiated requests is unavailable on 2026-07-28 connections`.
 #[tokio::test(start_paused = true)]
 async fn a_server_of_both_eras_is_spoken_to_with_a_session_and_can_ask_the_host() {
     let rig = Rig::new();
@@ -160,7 +161,7 @@ async fn a_server_of_both_eras_is_spoken_to_with_a_session_and_can_ask_the_host(
         sse.message(None, &question).await;
         sse.gone().await;
     });
-    // What an earlier process found out is no reason to do without a session.
+    // The era that an earlier process found is no reason to do without a session.
     let client = rig.builder().eras(Eras::Either).known_era(Era::Modern, secs(10)).build().unwrap();
     let bridge = Bridge::new(client);
     let gauge = bridge.gauge();

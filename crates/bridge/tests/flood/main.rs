@@ -1,6 +1,7 @@
-//! Hosts that never stop talking: notifications by the thousand and by the million.
+//! Hosts that send notifications without end, by the thousand and by the million.
 //!
-//! Time in proportion to their number, memory within a bound, and whatever else the host says is heard.
+//! The time is in proportion to their number, the memory is bounded, and every other message of the host is
+//! handled.
 
 #![cfg(test)]
 
@@ -23,8 +24,8 @@ use upstream::{Notifications, Upstream};
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// The bridge was at work for more than 20 s: each notification had a connection to wait for, and all of them
-/// woke ten times a second.
+/// The bridge once worked for more than 20 s: each notification waited for a connection of its own, and all
+/// of them woke ten times a second.
 #[tokio::test]
 async fn a_call_behind_fifteen_thousand_notifications_is_answered_in_time() {
     let rig = Rig::new();
@@ -206,7 +207,7 @@ async fn a_host_that_asks_without_end_is_refused_what_it_cannot_wait_for() {
     host.asked(20_000, "ping", json!({})).await;
 }
 
-/// A small message must not keep a large one in memory that came in the same read.
+/// A small message must not keep in memory a large one that came in one read with it.
 #[tokio::test(start_paused = true)]
 async fn a_notification_that_waits_holds_its_own_bytes_only() {
     let upstream = Upstream::new(Notifications::NeverAnswered);
@@ -236,13 +237,13 @@ async fn work_of(number: usize) -> Duration {
     cpu_time() - before
 }
 
-/// What this process has worked: others on the same machine do not count.
+/// Returns the processor time of this process; other processes do not count.
 fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::try_from(time).expect("a process has not worked for less than no time")
 }
 
-/// A server that takes a notification and never says so.
+/// Returns a server that reads a notification and never accepts it.
 fn slow_with_notifications() -> Rig {
     let rig = Rig::new();
     rig.mcp.rule(When::notification("notifications/x"), Times::Always, |ask| async {

@@ -1,4 +1,4 @@
-//! A server of the test's own, without a network: it keeps no record, so a million messages cost it nothing.
+//! A server of the test's own, without a network. It keeps no record, so a million messages cost it nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use ridethrough::transport::{
 use ridethrough::{Client, Era};
 use serde_json::{Value, json};
 
-/// What becomes of notifications.
+/// What the server does with notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notifications {
     NeverAnswered,
@@ -52,7 +52,7 @@ impl Upstream {
         self.state.takes_notifications.store(true, Ordering::Relaxed);
     }
 
-    /// How many it has taken, those of a handshake left out.
+    /// Returns how many notifications the server has accepted, without those of a handshake.
     pub(crate) fn notified(&self) -> usize {
         self.state.notified.load(Ordering::Relaxed)
     }
@@ -62,7 +62,7 @@ impl Transport for Upstream {
     fn perform(&self, request: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>> {
         let state = self.state.clone();
         Box::pin(async move {
-            // A turn of the scheduler: no answer is there before the question is out.
+            // No answer arrives before the request is out.
             tokio::task::yield_now().await;
             if state.is_down.load(Ordering::Relaxed) {
                 return Err(Failure::not_sent(Cause::ConnectRefused));

@@ -1,4 +1,4 @@
-//! Hosts that can show a page are asked to show that of the login.
+//! Hosts that can show a page: they are asked to show that of the login.
 
 use ridethrough_oauth::KeepClient;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Tokens that end while bridges work, over pipes and under paused time.
+//! Tokens that expire while bridges work, over pipes and under paused time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -41,7 +41,7 @@ async fn a_token_that_ends_in_the_middle_of_calls_is_noticed_by_nobody() {
     assert!(issued.number > 20, "{} tokens", issued.number);
 }
 
-/// The server ends each stream with the token that it was opened with.
+/// The server ends each stream together with its token.
 #[tokio::test(start_paused = true)]
 async fn a_token_that_ends_in_the_middle_of_a_stream_costs_the_call_nothing() {
     let guarded = Guarded::new(2);
@@ -121,12 +121,12 @@ struct Issued {
     refresh: BTreeSet<String>,
     number: u64,
     logins: u64,
-    /// How often a refresh token was sent that had been used.
+    /// How often a refresh token was sent that had already been used.
     replayed: u64,
 }
 
 impl Guarded {
-    /// Issues tokens that live for so many seconds.
+    /// Creates a server whose tokens live for so many seconds.
     fn new(life: u64) -> Self {
         let (access, refresh) = (BTreeMap::new(), BTreeSet::new());
         let issued = Issued { life, access, refresh, number: 0, logins: 0, replayed: 0 };
@@ -153,7 +153,7 @@ impl Guarded {
         OAuth::new("test").client_id("by-hand").device().store(store).clock(now)
     }
 
-    /// A person logs in on another device.
+    /// Logs in as a person on another device does.
     async fn log_in(&self, store: impl GrantStore) {
         let oauth = self.oauth(store).person(from_fn(|_| ()));
         oauth.account(&self.builder()).unwrap().log_in().await.unwrap();
@@ -239,5 +239,5 @@ fn answer(ask: &Ask, issued: &mut Issued) -> (u16, Value) {
     }
 }
 
-/// The id that the client gives the slow call: the handshake and the standing stream come before it.
+/// The request id of the slow call: the handshake and the standing stream come before it.
 const SLOW: u64 = 2;

@@ -1,4 +1,4 @@
-//! Calls while somebody must log in, and when somebody has.
+//! Calls while a login is needed, and after it.
 
 use ridethrough_bridge::State;
 use ridethrough_oauth::KeepClient;
@@ -121,7 +121,7 @@ async fn a_logout_elsewhere_ends_in_a_login_that_is_needed_and_in_no_loop() {
     assert!(host.hear_json().await["result"].is_object());
 }
 
-/// The host asked for its tools while nobody was logged in, though the server had been there.
+/// The host asked for its tools while no person was logged in, though the server had been reachable.
 #[tokio::test]
 async fn a_list_that_was_refused_is_announced_after_the_login() {
     let stage = Stage::new().await;
@@ -194,7 +194,7 @@ async fn a_gauge_shows_the_login_that_is_needed() {
     assert_eq!(login.reason, "nobody has logged in yet");
 }
 
-/// Waits until people are told this.
+/// Waits until people are shown these words.
 pub(crate) async fn wait_for(host: &Host, words: &str) {
     let waiting = async {
         while !host.told().iter().any(|line| line.contains(words)) {

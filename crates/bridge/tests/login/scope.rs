@@ -17,7 +17,7 @@ async fn a_call_that_lacks_scope_leads_to_a_page_and_goes_on_when_more_is_grante
     let message = page["params"]["message"].as_str().unwrap();
     assert!(message.contains("to grant `files` more") && message.contains("admin"), "{message}");
 
-    // Every other call is none of its business.
+    // Other calls do not wait for more scope.
     host.call(3, "hello").await;
     let (answered, _) = answers(&mut host, &[3]).await;
     assert!(answered[0]["result"].is_object(), "{answered:?}");

@@ -18,7 +18,7 @@ impl Stage {
         Self { world: World::start().await, folder: Folder::new() }
     }
 
-    /// A bridge in the background: it has no person.
+    /// Creates a bridge in the background, which has no person.
     pub(crate) fn bridge(&self) -> Bridge {
         let builder = builder(&self.world).seed(7);
         let account = self.oauth().account(&builder).unwrap();
@@ -28,12 +28,12 @@ impl Stage {
         Bridge::new(client).account(account, advice)
     }
 
-    /// A host that is greeted and can show no pages.
+    /// Creates a host that has its handshake and can show no pages.
     pub(crate) async fn host(&self) -> Host {
         self.greeted(json!({})).await
     }
 
-    /// A host that is greeted and can show pages.
+    /// Creates a host that has its handshake and can show pages.
     pub(crate) async fn host_with_pages(&self) -> Host {
         self.greeted(json!({"elicitation": {"url": {}}})).await
     }
@@ -46,7 +46,7 @@ impl Stage {
         host
     }
 
-    /// Somebody logs in by another process.
+    /// Logs a person in by another process.
     pub(crate) async fn log_in_elsewhere(&self) -> Account {
         let oauth = self.oauth().person(robot());
         let account = oauth.account(&builder(&self.world)).unwrap();
@@ -54,7 +54,7 @@ impl Stage {
         account
     }
 
-    /// How often the MCP server was asked.
+    /// Returns how often the MCP server was asked.
     pub(crate) fn asked(&self) -> usize {
         self.world.count("mcp", "/mcp")
     }
@@ -74,7 +74,7 @@ pub(crate) async fn initialize(host: &mut Host, capabilities: Value) -> Value {
     host.asked(0, "initialize", params).await
 }
 
-/// The messages up to the answers of all these requests, in any order.
+/// Returns the answers to all these requests, in any order, and the other messages up to the last of them.
 pub(crate) async fn answers(host: &mut Host, ids: &[u64]) -> (Vec<Value>, Vec<Value>) {
     let (mut answers, mut others) = (Vec::new(), Vec::new());
     while answers.len() < ids.len() {
@@ -89,7 +89,7 @@ pub(crate) async fn answers(host: &mut Host, ids: &[u64]) -> (Vec<Value>, Vec<Va
     (answers, others)
 }
 
-/// The next message with this method; others are skipped.
+/// Returns the next message with this method; others are skipped.
 pub(crate) async fn method(host: &mut Host, method: &str) -> Value {
     loop {
         let message = host.hear_json().await;
@@ -99,7 +99,7 @@ pub(crate) async fn method(host: &mut Host, method: &str) -> Value {
     }
 }
 
-/// The words of an error.
+/// Returns the words of an error.
 pub(crate) fn words(answer: &Value) -> &str {
     answer["error"]["message"].as_str().unwrap_or_else(|| panic!("no error: {answer}"))
 }

@@ -31,7 +31,7 @@ pub(crate) struct CompareArgs {
     /// Only these beside our client and our bridge, such as `python,mcp-remote`; `none` for ours alone
     #[arg(long, value_name = "NAMES")]
     clients: Option<String>,
-    /// How many scenarios are played at the same time [default: one for each processor]
+    /// How many scenarios are played at once [default: one for each processor]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: Option<u16>,
     /// The folder in which clients are installed, kept from run to run [default: below the user's

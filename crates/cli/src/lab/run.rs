@@ -34,7 +34,7 @@ pub(crate) struct RunArgs {
     /// What the client is called in reports [default: the command]
     #[arg(long)]
     name: Option<String>,
-    /// How many scenarios are played at the same time
+    /// How many scenarios are played at once
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
     /// How many times a scenario that missed nothing but a limit of time is played again, alone: this

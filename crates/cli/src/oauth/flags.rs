@@ -76,7 +76,7 @@ pub(crate) struct OAuthFlags {
     /// mcp-remote's way to name scopes and the client's name: JSON, or a file behind `@`
     #[arg(long, value_name = "JSON", hide = true)]
     static_oauth_client_metadata: Option<String>,
-    /// Get tokens for the client itself, by its secret: nobody logs in
+    /// Get tokens for the client itself, by its secret, without a login
     #[arg(long, hide = true)]
     client_credentials: bool,
     /// mcp-remote's name for `--device`

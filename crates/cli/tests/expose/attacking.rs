@@ -1,5 +1,5 @@
-//! Clients that mean harm, with the figures of attacks that once succeeded: how long others wait, and what
-//! it costs.
+//! Hostile clients, with the figures of attacks that once succeeded: how long other clients wait, and what
+//! the attack costs.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ async fn sigterm_ends_it_also_while_such_batches_come() {
     for _ in 0..4 {
         attackers.push(rig.begin_to_post(&session, &batch).await);
     }
-    // Until they are refused, or have come so far that every thread is busy with them.
+    // The server refuses the attackers, or is busy with them on every thread.
     for attacker in &mut attackers {
         let _ = timeout(Duration::from_secs(1), attacker.read_u8()).await;
     }
@@ -99,14 +99,15 @@ async fn forty_answers_of_16_mib_that_are_not_read_cost_no_more_than_their_share
             let call =
                 json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
             let mut attacker = rig.begin_to(accept, &session, &call.to_string()).await;
-            // The head says that it is being answered; nothing more is read.
+            // The head shows that the request is being answered; the rest is not read.
             if id == 0 {
                 attacker.read_u8().await.unwrap();
             }
             attackers.push(attacker);
         }
 
-        // Others are served meanwhile, for longer than a server is held up by who does not read.
+        // Other clients are served meanwhile, for longer than a client that does not read can hold up a
+        // server.
         let (client, began) = (rig.client(), Instant::now());
         while began.elapsed() < Duration::from_secs(12) {
             client.call_tool("echo", json!({})).await.unwrap();
@@ -123,7 +124,7 @@ async fn nothing_is_left_after_kill_9_of_it_and_its_supervisors_at_once() {
     let rig = Rig::with(json!({"ignores_eof": true}), &[], "trap '' TERM;").await;
     rig.client().call_tool("echo", json!({})).await.unwrap();
     let (server, supervisor) = (rig.pids("start")[0], rig.supervisor());
-    // Neither may have time to see the other go.
+    // Neither of them may have time to see the other end.
     rig.signal(Signal::STOP);
 
     rustix::process::kill_process(supervisor, Signal::KILL).unwrap();
@@ -132,12 +133,12 @@ async fn nothing_is_left_after_kill_9_of_it_and_its_supervisors_at_once() {
     rig.eventually("nothing is left", || has_ended(server)).await;
 }
 
-/// So many requests, each with an id of its own.
+/// Returns so many requests, each with an id of its own.
 fn batch_of(count: usize) -> String {
     let all: Vec<_> =
         (0..count).map(|id| format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"m"}}"#)).collect();
     format!("[{}]", all.join(","))
 }
 
-/// What a person would not call being held up, on a machine that is busy with other things.
+/// A delay that a person would accept, on a machine that is busy with other things.
 const SOON: Duration = Duration::from_secs(8);

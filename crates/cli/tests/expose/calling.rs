@@ -1,4 +1,4 @@
-//! Our own client, and our own commands, against an exposed server.
+//! The client and the commands of this project, against an exposed server.
 
 use std::sync::{Arc, Mutex};
 
@@ -130,7 +130,7 @@ impl Relay {
             while let Ok((mut client, _)) = listener.accept().await {
                 let relayed = tokio::spawn(async move {
                     let mut server = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-                    // A side that is cut is what this is for.
+                    // The test cuts the connection on purpose, so an error is expected.
                     let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
                 });
                 all.lock().unwrap().push(relayed.abort_handle());

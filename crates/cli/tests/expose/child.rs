@@ -1,4 +1,4 @@
-//! The server that the tests expose: this test binary, told by its environment how to behave.
+//! The server that the tests expose: this test binary, with the behaviour that its environment names.
 //!
 //! It keeps a diary in a file that outlives it. Its messages go to descriptor 3, because the test harness
 //! prints to stdout.
@@ -31,7 +31,7 @@ struct Server {
     diary: String,
     behaviour: Value,
     pipe: File,
-    /// The call that waits for the answer to a question of ours.
+    /// The call that waits for the answer to a question of this server.
     asking: Option<Value>,
 }
 
@@ -53,7 +53,7 @@ impl Server {
             self.bear("grandchild", Command::new("sleep").arg("1000"));
         }
         if self.behaviour["has_daemon"] == true {
-            // The shell ends at once, and leaves a process of a session of its own behind.
+            // The shell ends at once, and leaves behind a process in a session of its own.
             let words = "setsid sleep 1000 >/dev/null 2>&1 </dev/null & echo $!";
             let daemon = Command::new("sh").args(["-c", words]).output().unwrap();
             self.note(&format!("daemon {}", String::from_utf8(daemon.stdout).unwrap().trim()));
@@ -63,7 +63,7 @@ impl Server {
     fn bear(&self, name: &str, command: &mut Command) {
         let born = command.spawn().unwrap();
         self.note(&format!("{name} {}", born.id()));
-        // Nobody waits for it: whether it is found all the same is what is tested.
+        // No code waits for it: the test is whether it is found anyway.
         std::mem::forget(born);
     }
 
@@ -138,7 +138,7 @@ impl Server {
     }
 
     fn tell(&mut self, message: &Value) {
-        // Whoever is gone does not read any more.
+        // A client that is gone does not read any more.
         let _ = self.pipe.write_all(format!("{message}\n").as_bytes());
     }
 
@@ -148,5 +148,5 @@ impl Server {
     }
 }
 
-/// Longer than any test.
+/// A time longer than any test.
 const AGES: Duration = Duration::from_secs(1000);

@@ -1,4 +1,4 @@
-//! Servers that die: what clients hear, and when the next one is started.
+//! Servers that die: what clients are told, and when the next one is started.
 
 use ridethrough::RetryPolicy;
 use rustix::process::{Signal, kill_process};

@@ -1,4 +1,4 @@
-//! Who is let in, what is told, and what cannot be asked for.
+//! Access: which clients are let in, what people are told, and what cannot be requested.
 
 use serde_json::json;
 use tokio::net::TcpListener;

@@ -1,4 +1,4 @@
-//! However `expose` ends, nothing of its servers is left.
+//! However `expose` ends, no process of its servers is left.
 
 use std::process::Stdio;
 
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::rig::{PATIENCE, Rig, has_ended, pid};
 
-/// As many as `KILLS` says, all at once.
+/// The number of servers is that of `KILLS`; all are killed at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_left_after_kill_9_of_servers_that_ignore_everything() {
     let kills = std::env::var("KILLS").ok().and_then(|it| it.parse().ok()).unwrap_or(10);
@@ -41,10 +41,10 @@ async fn nothing_is_left_after_kill_9_while_a_server_reads_nothing() {
     let client = rig.client();
     let hanging = client.call_tool("hangs", json!({})).into_future();
     rig.eventually("it runs", || rig.entries("ran hangs").len() == 1).await;
-    // More than all pipes to it can take in, so that its supervisor is stuck in the middle.
+    // This is more than all pipes to it hold, so its supervisor is blocked in a write.
     let long = "x".repeat(1 << 20);
     let stuck = client.call_tool("echo", json!({"long": long})).into_future();
-    // Too short a wait makes this test easier to pass, and never fail.
+    // Too short a wait makes this test easier to pass, and never makes it fail.
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     let (child, supervisor) = (rig.pids("start")[0], rig.supervisor());
 
@@ -74,7 +74,7 @@ async fn a_signal_ends_the_sessions_first_and_has_its_own_exit_code() {
     }
 }
 
-/// The server and whom it started.
+/// Returns the server and the processes that it started.
 fn kin(rig: &Rig) -> Vec<Pid> {
     ["start", "grandchild", "daemon"].iter().flat_map(|name| rig.pids(name)).collect()
 }
@@ -94,7 +94,7 @@ async fn whoever_starts_it_with_nohup_has_it_still_when_the_terminal_is_closed()
     let mut stdout = BufReader::new(expose.stdout.take().unwrap());
     timeout(PATIENCE, stdout.read_line(&mut url)).await.unwrap().unwrap();
     assert!(url.starts_with("http://"), "{url}");
-    // Who answers requests hears signals too.
+    // A process that answers requests handles signals, too.
     let place = url.trim().trim_start_matches("http://").trim_end_matches("/mcp");
     let mut socket = TcpStream::connect(place).await.unwrap();
     socket.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();

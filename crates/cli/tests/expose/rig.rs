@@ -20,7 +20,7 @@ pub(crate) struct Rig {
     expose: Child,
     diary: PathBuf,
     pub(crate) url: String,
-    /// Empty if none was told.
+    /// The token; empty if none was printed.
     pub(crate) token: String,
     said: Arc<Mutex<String>>,
     rest: tokio::task::JoinHandle<String>,
@@ -31,13 +31,13 @@ impl Rig {
         Self::with(behaviour, &[], "").await
     }
 
-    /// With these flags, and these words of shell before the server.
+    /// Starts `expose` with these flags, and with these words of shell before the server.
     pub(crate) async fn with(behaviour: Value, flags: &[&str], words: &str) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("expose-diary-{}-{number}", std::process::id());
         let diary = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        // One of an earlier process of the same number.
+        // The file may be left from an earlier process with this number.
         let _ = std::fs::remove_file(&diary);
         let mut expose = binary()
             .args(["expose", "--listen", "127.0.0.1:0"])
@@ -76,7 +76,7 @@ impl Rig {
     }
 
     async fn told_token(&self) -> String {
-        // The line after the token, or the one that says that there is none.
+        // The process prints the line after the token, or the line that says that there is none.
         self.eventually("it is ready", || {
             let said = self.said();
             said.contains("--bearer-env") || said.contains("there is no token")
@@ -91,7 +91,8 @@ impl Rig {
         self.builder(&self.url).build().unwrap()
     }
 
-    /// A client that has a session, and so a server of its own and streams that can be resumed.
+    /// Returns the builder of a client that has a session, and so a server of its own and streams that can be
+    /// resumed.
     pub(crate) fn builder(&self, url: &str) -> ClientBuilder {
         self.builder_without_preference(url).prefer_era(Era::Legacy)
     }
@@ -113,7 +114,7 @@ impl Rig {
         port.parse().unwrap()
     }
 
-    /// Sends this as it is, and returns everything that comes back.
+    /// Sends this text unchanged, and returns everything that comes back.
     pub(crate) async fn raw(&self, request: &str) -> String {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port())).await.unwrap();
         socket.write_all(request.as_bytes()).await.unwrap();
@@ -158,7 +159,7 @@ impl Rig {
         self.begin_to("application/json, text/event-stream", session, message).await
     }
 
-    /// The same, and accepts this only.
+    /// Posts a message to a session, accepts this media type only, and leaves the answer unread.
     pub(crate) async fn begin_to(&self, accept: &str, session: &str, message: &str) -> TcpStream {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port())).await.unwrap();
         let head = format!(
@@ -173,7 +174,7 @@ impl Rig {
         socket
     }
 
-    /// The most memory that it has had at once, in bytes.
+    /// Returns the most memory that the process has had at once, in bytes.
     pub(crate) fn most_memory(&self) -> u64 {
         let status = format!("/proc/{}/status", self.expose.id().unwrap());
         let status = std::fs::read_to_string(status).unwrap();
@@ -185,26 +186,26 @@ impl Rig {
         kill_process(pid(self.expose.id().unwrap()), signal).unwrap();
     }
 
-    /// Waits for its end; gives how it ended, and what it wrote to stdout beside the URL.
+    /// Waits for the end of the process; returns how it ended, and its stdout besides the URL.
     pub(crate) async fn ended(&mut self) -> (ExitStatus, String) {
         let status = timeout(PATIENCE, self.expose.wait()).await.expect("it ends").unwrap();
         let rest = std::mem::replace(&mut self.rest, tokio::spawn(async { String::new() }));
         (status, rest.await.unwrap())
     }
 
-    /// What follows this beginning, in each entry of the diary that has it.
+    /// Returns the rest of each entry of the diary that has this beginning.
     pub(crate) fn entries(&self, beginning: &str) -> Vec<String> {
         let diary = std::fs::read_to_string(&self.diary).unwrap_or_default();
         diary.lines().filter_map(|line| line.strip_prefix(beginning)).map(str::to_owned).collect()
     }
 
-    /// The processes of this name, in the order in which they were started.
+    /// Returns the processes of this name, in the order in which they were started.
     pub(crate) fn pids(&self, name: &str) -> Vec<Pid> {
         let numbers = self.entries(&format!("{name} "));
         numbers.iter().map(|it| pid(it.parse().unwrap())).collect()
     }
 
-    /// The supervisor of the first server.
+    /// Returns the supervisor of the first server.
     pub(crate) fn supervisor(&self) -> Pid {
         parent_of(self.pids("start")[0])
     }
@@ -220,16 +221,16 @@ impl Rig {
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        // It is in the build's own directory; what stays there harms nobody.
+        // The file is in the build's own directory, where it does no harm if it stays.
         let _ = std::fs::remove_file(&self.diary);
     }
 }
 
-/// The binary.
+/// Returns the command that runs the binary.
 pub(crate) fn binary() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
     command.stdin(Stdio::null()).kill_on_drop(true);
-    // What commands keep about servers does not reach whoever runs the tests.
+    // The cache of the person who runs the tests is not touched.
     command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/expose-cache"));
     command
 }
@@ -245,12 +246,12 @@ fn parent_of(child: Pid) -> Pid {
 }
 
 fn stat_of(pid: Pid) -> Option<String> {
-    // The name in it may be no text.
+    // The name in it may not be valid text.
     let stat = std::fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     Some(String::from_utf8_lossy(&stat).into_owned())
 }
 
-/// Whether a process has ended; reaping it may be somebody else's business.
+/// Whether a process has ended; another process may have to reap it.
 pub(crate) fn has_ended(pid: Pid) -> bool {
     let is_zombie =
         stat_of(pid).is_some_and(|stat| stat.rsplit(") ").next().unwrap().starts_with('Z'));
@@ -258,5 +259,5 @@ pub(crate) fn has_ended(pid: Pid) -> bool {
 }
 
 pub(crate) const SECRET: &str = "s3cret-of-the-environment";
-/// Longer than anything takes on a machine that is busy with other things.
+/// The time limit of each wait: longer than anything takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(50);

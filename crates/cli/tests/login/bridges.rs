@@ -77,7 +77,7 @@ async fn the_flags_of_mcp_remote_for_a_login_mean_what_they_mean_there() {
     consent(&url).await;
     let answer = host.answer(1).await;
     assert!(answer["result"].is_object(), "{answer}");
-    // `by-hand:c4nary-key`, as the server wants it by default.
+    // This is `by-hand:c4nary-key`, in the form that the server wants by default.
     let secret = "Basic YnktaGFuZDpjNG5hcnkta2V5";
     assert!(rig.world.sent_to("one").contains(secret), "the secret was not sent");
     let said = host.leave().await;
@@ -182,7 +182,7 @@ impl Host {
         self.answer(id).await
     }
 
-    /// The answer to this request; what comes before it is skipped.
+    /// Returns the answer to this request; earlier messages are skipped.
     async fn answer(&mut self, id: u64) -> Value {
         loop {
             let message = self.hear().await;
@@ -198,7 +198,7 @@ impl Host {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Leaves; what the bridge told people.
+    /// Leaves, and returns what the bridge showed to people.
     async fn leave(self) -> String {
         let Self { mut child, input, mut lines } = self;
         drop(input);
@@ -210,7 +210,7 @@ impl Host {
     }
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

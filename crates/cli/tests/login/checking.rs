@@ -58,7 +58,7 @@ async fn what_a_login_would_refuse_is_told_with_the_flag_that_allows_it() {
     assert!(ran.out.contains("--client-id ID"), "{ran:?}");
 }
 
-/// What a configured token is refused for is no matter of a login.
+/// The refusal of a configured token has nothing to do with a login.
 #[tokio::test]
 async fn a_check_with_a_token_looks_for_no_login() {
     let rig = Rig::new().await;

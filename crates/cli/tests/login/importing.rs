@@ -41,7 +41,7 @@ async fn a_login_of_mcp_remote_is_told_to_be_used() {
     assert!(told.out.contains("; the login of mcp-remote is used"), "{told:?}");
 }
 
-/// A token that is refused is no matter of a login.
+/// A refused token has nothing to do with a login.
 #[tokio::test]
 async fn a_server_that_refuses_the_token_of_its_entry_is_left() {
     let rig = Rig::new().await;

@@ -136,7 +136,7 @@ async fn a_login_goes_through_a_pipe_and_replaces_no_good_one_unasked() {
     assert_eq!((nobody.code, nobody.out.as_str()), (Some(2), ""), "{nobody:?}");
 }
 
-/// A file that is there already is not overwritten, and the login is not lost over it.
+/// An existing file is not overwritten, and the login is not lost over it.
 #[tokio::test]
 async fn a_login_that_cannot_be_written_stays() {
     let rig = Rig::new().await;

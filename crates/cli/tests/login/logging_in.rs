@@ -1,4 +1,4 @@
-//! `ridethrough login`, from the first word to the proof.
+//! `ridethrough login`, from its first line to the check of the new token.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -49,7 +49,7 @@ async fn json_says_what_was_issued_and_never_a_token() {
     assert_eq!(rig.run(&["tools", "SERVER", "--profile", "work"]).await.code, Some(0));
 }
 
-/// Over SSH the browser cannot come back: the person carries the URL over.
+/// Over SSH the browser cannot reach the callback: the person copies the URL.
 #[tokio::test]
 async fn without_a_browser_the_url_that_it_ended_at_can_be_pasted() {
     let rig = Rig::new().await;
@@ -224,7 +224,7 @@ impl Rig {
         timeout(Duration::from_secs(50), child.wait_with_output()).await.unwrap().unwrap().into()
     }
 
-    /// The URL that the browser is opened with.
+    /// Returns the URL that the browser is opened with.
     async fn wait_for_browser(&self) -> String {
         let waiting = async {
             loop {

@@ -22,7 +22,7 @@ impl Rig {
         Self { world: World::start().await, folder: Folder::new() }
     }
 
-    /// The binary with these words; `SERVER` stands for the server's URL.
+    /// Returns the command that runs the binary with these words; `SERVER` stands for the server's URL.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
         let url = self.world.mcp_url();
@@ -38,7 +38,7 @@ impl Rig {
         self.run_with(words, &[]).await
     }
 
-    /// The same, with these variables.
+    /// Runs the binary to its end, with these variables.
     pub(crate) async fn run_with(&self, words: &[&str], variables: &[(&str, &str)]) -> Ran {
         let mut command = self.command(words);
         command.envs(variables.iter().copied());
@@ -46,13 +46,13 @@ impl Rig {
         output.expect("it ends by itself").unwrap().into()
     }
 
-    /// The URL that a browser was opened with, if one was.
+    /// Returns the URL that a browser was opened with, if one was.
     pub(crate) fn opened(&self) -> Option<String> {
         let opened = std::fs::read_to_string(self.folder.0.join("opened")).ok()?;
         opened.strip_suffix('\n').map(str::to_owned)
     }
 
-    /// The account of the binary, logged in by the library; its clock is behind by so much.
+    /// Returns the account of the binary, logged in by the library, whose clock is behind by this time.
     pub(crate) async fn log_in(&self, behind: Duration) -> Account {
         let clock = self.world.clock.read();
         let clock =
@@ -63,14 +63,14 @@ impl Rig {
         account
     }
 
-    /// Somebody logs in to this profile by another process.
+    /// Logs a person in to this profile by another process.
     pub(crate) async fn log_in_as(&self, profile: &str) {
         let oauth = OAuth::new("test").store(FileStore::at(self.folder.path())).profile(profile);
         let account = oauth.person(robot()).account(&builder(&self.world)).unwrap();
         account.log_in().await.unwrap();
     }
 
-    /// A browser that writes down what it is opened with.
+    /// Returns a browser that records the URL that it is opened with.
     fn browser(&self) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;
         let path = self.folder.0.join("browser");
@@ -87,7 +87,7 @@ impl Rig {
     }
 }
 
-/// What a run of the binary left behind.
+/// The result of a run of the binary.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -107,7 +107,7 @@ impl Ran {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// Everything that it said.
+    /// Returns everything that it printed.
     pub(crate) fn said(&self) -> String {
         format!("{}{}", self.out, self.err)
     }

@@ -1,4 +1,4 @@
-//! Commands use a login that is stored, and never begin one.
+//! Commands that use a stored login, and never begin one.
 
 use std::time::Duration;
 
@@ -74,8 +74,8 @@ async fn a_profile_has_a_login_of_its_own() {
     assert_eq!(ran.code, Some(5), "{ran:?}");
 }
 
-/// The refresh goes on when the call has its answer; with the process its answer would be lost, and with it
-/// the login.
+/// The refresh is still under way when the call has its answer. If the process ended then, the answer to the
+/// refresh would be lost, and the login with it.
 #[tokio::test]
 async fn a_renewal_that_is_under_way_is_stored_before_the_command_ends() {
     let rig = Rig::new().await;
@@ -90,7 +90,7 @@ async fn a_renewal_that_is_under_way_is_stored_before_the_command_ends() {
     assert_eq!(account.status().await.unwrap().status, GrantStatus::Ok);
 }
 
-/// The goodbye of a command has a limit, which is no limit for a renewal.
+/// The time limit for ending a session does not apply to a renewal.
 #[tokio::test]
 async fn a_renewal_that_is_under_way_is_stored_although_the_time_of_the_command_is_over() {
     let rig = Rig::new().await;

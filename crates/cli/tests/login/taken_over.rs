@@ -1,4 +1,4 @@
-//! Whoever is logged in with `mcp-remote` does not log in again.
+//! A person who is logged in with `mcp-remote` does not log in again.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn an_entry_is_looked_for_by_its_own_arguments() {
 }
 
 impl Rig {
-    /// A login as `mcp-remote` keeps it, and none of ours.
+    /// Stores a login as `mcp-remote` does, and none in this project's own store.
     async fn log_in_with_mcp_remote(&self, arguments: RemoteArguments) {
         self.log_in(Duration::ZERO).await;
         std::fs::remove_dir_all(self.folder.path()).unwrap();

@@ -1,4 +1,4 @@
-//! What was typed reaches the server with the types of its schema, or nothing does.
+//! Typed arguments reach the server with the types of its schema, or nothing is sent.
 
 use std::process::Stdio;
 
@@ -172,7 +172,7 @@ async fn a_key_that_no_schema_knows_is_sent_with_a_warning() {
     assert_eq!(rig.mcp.runs()[0].arguments, json!({"msg": "hi", "volume": 1}));
 }
 
-/// The call ran without what was meant, and a warning came too late.
+/// The call once ran without the argument, and the warning came too late.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slip_in_the_name_of_an_optional_argument_is_told_before_the_call() {
     let rig = Rig::new().await;
@@ -188,7 +188,7 @@ async fn a_slip_in_the_name_of_an_optional_argument_is_told_before_the_call() {
     assert_eq!(rig.mcp.runs()[0].arguments, json!({"mgs": "hi"}));
 }
 
-/// The tip was `--answer`.
+/// The tip was once `--answer`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_argument_that_is_typed_as_a_flag_is_told_how_to_type_it() {
     let rig = Rig::new().await;
@@ -219,7 +219,7 @@ async fn commas_are_no_way_to_type_a_list_and_the_ways_are_told() {
     assert!(ran.err.contains(told), "{ran:?}");
 }
 
-/// `labels=a,b` made one label of two.
+/// `labels=a,b` once made one label of two.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commas_make_no_list_of_texts_and_one_text_with_a_comma_has_a_spelling() {
     let rig = Rig::new().await;
@@ -237,7 +237,7 @@ async fn commas_make_no_list_of_texts_and_one_text_with_a_comma_has_a_spelling()
     assert_eq!(rig.mcp.runs()[0].arguments["tags"], json!(["a,b"]));
 }
 
-/// Each of these said what is wrong, and nobody knew how to type it.
+/// Each of these errors once said what is wrong, and not how to type it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_typed_wrong_is_told_with_the_spelling_that_works() {
     let rig = Rig::new().await;
@@ -286,7 +286,7 @@ async fn a_command_line_that_stops_half_way_is_told_how_it_goes_on() {
     }
 }
 
-/// It was required, and yet told as not known.
+/// The argument was once required, and yet reported as unknown.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_required_is_known_though_nothing_else_is_said_of_it() {
     let rig = Rig::new().await;
@@ -321,7 +321,7 @@ async fn a_reference_of_a_schema_is_never_fetched() {
     let right = rig.run(&["call", "SERVER", "heavy", "a=1", "b=2"]).await;
 
     assert_eq!((wrong.code, right.code), (Some(2), Some(0)), "{wrong:?} {right:?}");
-    // Whoever had connected would wait there.
+    // A client that had connected would wait there.
     let asked = elsewhere.accept().now_or_never();
     assert!(asked.is_none(), "{asked:?}");
 }

@@ -1,4 +1,4 @@
-//! Certificates: what is wrong with one is told in words, `--cacert` trusts more of them, `--insecure` all.
+//! Certificates: errors say what is wrong with one, `--cacert` trusts more of them, `--insecure` all.
 
 use ridethrough_lab::Certificate;
 
@@ -126,7 +126,7 @@ async fn without_a_check_another_host_is_spoken_to_only_if_it_is_named() {
     let named = rig.run(&["ping", other, "--insecure=host.invalid"]).await;
     let misnamed = rig.run(&["ping", other, "--insecure=other.invalid"]).await;
     assert_eq!([bridge.code, misnamed.code], [Some(2), Some(2)], "{bridge:?} {misnamed:?}");
-    // Nobody has that name: the flag itself was accepted.
+    // No host has that name: the flag itself was accepted.
     assert_eq!(named.code, Some(4), "{named:?}");
     assert!(named.err.contains("anybody on the way there can answer in its place"), "{named:?}");
 }

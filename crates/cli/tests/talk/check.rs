@@ -1,4 +1,4 @@
-//! `check` against servers in many moods: what it says of each, how it ends, and what it never does.
+//! `check` against many kinds of servers: what it reports of each, how it ends, and what it never does.
 
 mod busy;
 mod findings;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::rig::{Ran, Rig};
 
-/// A server that does everything right, behind an address of this machine.
+/// Creates a server that does everything right, on an address of this machine.
 async fn healthy() -> Rig {
     let rig = Rig::new().await;
     rig.mcp.answers(Style::SseWithIds);
@@ -39,7 +39,7 @@ where
     rig.mcp.rule(When::any(), Times::Always, handler);
 }
 
-/// What is said of a server that answers everything so.
+/// Returns the report on a server that answers every request in this way.
 async fn refused<Handling>(handler: impl Fn(Ask) -> Handling + Send + Sync + 'static) -> Ran
 where
     Handling: Future<Output = ()> + Send + 'static,
@@ -49,7 +49,7 @@ where
     rig.run(&["check", "SERVER"]).await
 }
 
-/// The report on a server that answers everything so, and the code that it ends with.
+/// Returns the report in JSON on a server that answers every request in this way, and the exit code.
 async fn report_of<Handling>(
     handler: impl Fn(Ask) -> Handling + Send + Sync + 'static,
 ) -> (Value, Option<i32>)

@@ -1,4 +1,4 @@
-//! Every way in which a command ends, and the code that says so.
+//! Every way in which a command ends, and its exit code.
 
 use std::future::pending;
 use std::time::Duration;
@@ -127,7 +127,7 @@ async fn a_server_that_does_not_take_a_goodbye_is_not_waited_for_when_the_time_i
     let ran = rig.run(&["ping", "SERVER", "--timeout", "1"]).await;
 
     assert_eq!(ran.code, Some(7), "{ran:?}");
-    // Goodbyes of a second came on top; half of that leaves room for a busy machine.
+    // The deletion of a session once took a second more; half of that leaves room for a busy machine.
     assert!(began.elapsed() < Duration::from_millis(1600), "{:?}", began.elapsed());
 }
 
@@ -165,7 +165,7 @@ async fn what_an_error_of_the_server_says_beside_its_message_is_told() {
     assert!(ran.err.contains("\n  data: {\"field\":\"msg\\u001b[2J\"}\n"), "{ran:?}");
 }
 
-/// It named the server alone, though the query and the token were what let it in.
+/// The hint once named the server alone, without the query and the token that the server needs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hint_repeats_what_was_typed_and_no_secret() {
     let rig = Rig::new().await;
@@ -184,7 +184,7 @@ async fn a_hint_repeats_what_was_typed_and_no_secret() {
     assert!(!ran.err.contains("s3cret"), "{ran:?}");
 }
 
-/// The server was blamed for it.
+/// The error once blamed the server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_proxy_that_is_not_there_is_named() {
     let rig = Rig::new().await;
@@ -209,7 +209,7 @@ async fn a_proxy_that_is_not_there_is_named() {
     }
 }
 
-/// Only the words were there, for a machine to take apart.
+/// The error once had only the words, for a program to take apart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_error_for_machines_has_the_status_and_the_hint_apart() {
     let rig = Rig::new().await;
@@ -224,7 +224,7 @@ async fn an_error_for_machines_has_the_status_and_the_hint_apart() {
     assert_eq!((refused.code, &error["status"]), (Some(5), &json!(403)), "{refused:?}");
     let hint = error["hint"].as_str().unwrap_or_default();
     assert!(hint.contains("credentials") && hint.contains("`--bearer-env VAR`"), "{hint}");
-    // It was in the message too, and so was what was tried.
+    // The hint was once in the message too, and so was what was tried.
     let message = error["message"].as_str().unwrap();
     assert!(!message.contains(hint) && !message.contains("tried"), "{error}");
     assert!(error["tried"].as_str().unwrap().contains("of the handshake"), "{error}");
@@ -233,7 +233,7 @@ async fn an_error_for_machines_has_the_status_and_the_hint_apart() {
     assert!(error["hint"].as_str().unwrap().contains("shows what it takes"), "{error}");
 }
 
-/// Only the words had it.
+/// Only the words once had the status.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_status_of_every_refusal_of_credentials_is_in_the_error() {
     let scope = "Bearer error=\"insufficient_scope\", scope=\"files:write\"";
@@ -385,7 +385,7 @@ async fn a_wait_is_told_after_two_seconds_and_ends_when_the_server_is_back() {
     assert!(ran.err.contains("connection refused"), "{ran:?}");
 }
 
-/// What happened, what was tried, what to do.
+/// Checks that an error says what happened, what was tried and what to do.
 fn assert_three_parts(ran: &Ran, words: &[&str]) {
     for words in ["error: ", "\n  tried: ", "\n\nhint: "].iter().chain(words) {
         assert!(ran.err.contains(words), "{words}: {}", ran.err);

@@ -1,4 +1,4 @@
-//! Which era is spoken, what is kept of it, and what is told when a server goes back.
+//! The era that is spoken, what is kept of it, and what is reported when a server is rolled back.
 
 use std::fs;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ async fn what_was_found_of_the_era_is_kept_for_the_next_command() {
     let text = fs::read_to_string(&files[0]).unwrap();
     assert!(text.contains("legacy") && !text.contains("s3cret"), "{text}");
 
-    // Other credentials may lead to another server, and a file of another form is none.
+    // Other credentials may lead to another server, and a file of another form does not count.
     rig.run(&["ping", "SERVER", "--era", "auto"]).await;
     assert_eq!((asked(), kept(&rig).len()), (2, 2));
     fs::write(&files[0], "no json").unwrap();
@@ -90,7 +90,7 @@ async fn an_era_that_is_none_is_wrong_usage_wherever_it_is_said() {
     assert!(rig.mcp.log().is_empty());
 }
 
-/// The files that are kept about servers.
+/// Returns the files that are kept about servers.
 fn kept(rig: &Rig) -> Vec<PathBuf> {
     let files = fs::read_dir(rig.folder.join(".cache/ridethrough/catalogues"));
     let mut files: Vec<_> = files.into_iter().flatten().map(|it| it.unwrap().path()).collect();

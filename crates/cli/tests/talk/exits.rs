@@ -60,7 +60,7 @@ async fn a_server_that_says_nothing_ends_every_command_with_7_when_the_time_is_o
     }
 }
 
-/// It ended with 7, and the advice was to call again.
+/// The command once ended with 7, and advised to call again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_closed_port_ends_with_4_also_when_the_time_is_short() {
     let rig = Rig::new().await;
@@ -77,7 +77,7 @@ async fn a_closed_port_ends_with_4_also_when_the_time_is_short() {
     }
 }
 
-/// `check` ended with 7, as if its own time had been over.
+/// `check` once ended with 7, as if its own time had been over.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_says_nothing_ends_every_command_with_4_when_nobody_set_a_time() {
     let rig = answering(|ask| async move {
@@ -95,7 +95,7 @@ async fn a_server_that_says_nothing_ends_every_command_with_4_when_nobody_set_a_
     }
 }
 
-/// `check`, which finds the TLS, ended with 8.
+/// `check`, which detects TLS, once ended with 8.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_port_of_tls_that_hangs_up_on_plain_http_ends_every_command_with_4() {
     let rig = Rig::over_tls().await;

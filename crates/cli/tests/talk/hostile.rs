@@ -1,4 +1,4 @@
-//! Schemas that are made to keep whoever looks at them busy: time limits and signals are heard all the same.
+//! Schemas that are made to keep a reader busy: time limits and signals still work.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -62,7 +62,7 @@ async fn a_signal_is_heard_whatever_the_schema() {
             let pid = Pid::from_raw(child.id().unwrap().try_into().unwrap()).unwrap();
             sleep(Duration::from_secs(2)).await;
 
-            // It may be done by now, which is as good.
+            // The process may have ended by now, which is as good.
             let _ = kill_process(pid, signal);
 
             let ended = timeout(Duration::from_secs(10), child.wait()).await;
@@ -85,14 +85,14 @@ async fn within_a_minute(rig: &Rig, words: &[&str]) -> Ran {
     output.expect("it ends by itself").unwrap().into()
 }
 
-/// As many properties, each of which is a reference.
+/// Returns a schema with so many properties, each of which is a reference.
 fn spread(count: usize) -> Value {
     let properties = (0..count).map(|it| (format!("p{it}"), json!({"$ref": "#/$defs/text"})));
     json!({"type": "object", "properties": properties.collect::<Map<_, _>>(),
            "$defs": {"text": {"type": "string"}}})
 }
 
-/// A reference to a reference, and so on.
+/// Returns a schema in which each reference leads to another reference.
 fn chained(count: usize) -> Value {
     let link = |it| (format!("d{it}"), json!({"$ref": format!("#/$defs/d{}", it + 1)}));
     let mut definitions: Map<_, _> = (0..count).map(link).collect();
@@ -100,7 +100,7 @@ fn chained(count: usize) -> Value {
     json!({"type": "object", "properties": {"p0": {"$ref": "#/$defs/d0"}}, "$defs": definitions})
 }
 
-/// Each of them twice what the next one is: two to the power of their number in all.
+/// Returns a schema in which each definition is twice the next one: two to the power of `count` in all.
 fn doubling(count: usize) -> Value {
     let twice = |it| {
         let next: Value = json!({"$ref": format!("#/$defs/d{}", it + 1)});

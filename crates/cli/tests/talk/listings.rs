@@ -1,5 +1,5 @@
-//! What is known without being asked for by heart: one tool whole, servers by name, names that were nearly
-//! right, and bytes where they are wanted.
+//! Listings that answer what a person would otherwise have to know by heart: one tool in full, servers by
+//! name, names that were nearly right, and bytes where they are wanted.
 
 use ridethrough_lab::{Times, When};
 use serde_json::json;
@@ -30,7 +30,7 @@ async fn one_tool_is_shown_with_all_that_is_inside_of_its_arguments() {
     assert_eq!(json.json(), nested()[0]);
 }
 
-/// They read "array or null".
+/// These types once read "array or null".
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_inside_of_lists_and_alternatives_is_shown() {
     let rig = Rig::new().await;
@@ -63,7 +63,7 @@ async fn what_is_inside_of_lists_and_alternatives_is_shown() {
     }
 }
 
-/// `resources` ended as if the protocol had been broken.
+/// `resources` once ended as if the server had broken the protocol.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_has_no_such_things_is_told_so_whatever_it_answers() {
     let rig = Rig::new().await;
@@ -203,7 +203,7 @@ async fn bytes_go_to_stdout_alone_if_that_is_wanted() {
     assert!(!rig.folder.join("-").exists());
 }
 
-/// `read ... > picture.png` wrote the name of the picture into the file, and ended with 0.
+/// `read ... > picture.png` once wrote the name of the picture into the file, and ended with 0.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bytes_that_are_all_there_is_go_to_a_file_as_they_are() {
     let rig = Rig::new().await;

@@ -1,4 +1,4 @@
-//! A server may be named as the config file of a host names it.
+//! Servers by the name that the config file of a host gives them.
 
 use serde_json::json;
 
@@ -45,7 +45,8 @@ async fn what_is_typed_wins_over_what_the_file_has() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_of_a_program_starts_it_and_needs_no_header() {
     let rig = Rig::new().await;
-    // The one stdio server that is surely here is our own bridge, hidden from the reader of configs.
+    // The one stdio server that is sure to exist is this project's own bridge, in a form that the reader of
+    // configs does not recognise.
     let line = format!("exec {} bridge {}", env!("CARGO_BIN_EXE_ridethrough"), rig.url);
     let entry = json!({"command": "/bin/sh", "args": ["-c", line]});
     rig.write(".mcp.json", &json!({"mcpServers": {"local": entry}}).to_string());

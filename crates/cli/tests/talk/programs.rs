@@ -1,4 +1,4 @@
-//! Servers that are programs, typed behind `--`.
+//! Servers that are programs, typed after `--`.
 
 use crate::rig::Rig;
 
@@ -40,8 +40,8 @@ async fn a_program_can_be_checked() {
     assert!(dead.out.contains("start it by hand"), "{dead:?}");
 }
 
-/// Many a program greets people there and speaks MCP on a port, or not at all: whoever waits for it must learn
-/// why. It was told only of a program that ended.
+/// Many programs print a greeting there and speak MCP on a port, or not at all: a person who waits must learn
+/// why. This was once reported only of a program that ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn text_on_the_stdout_of_a_program_that_runs_on_is_told_once() {
     let rig = Rig::new().await;
@@ -61,7 +61,7 @@ async fn text_on_the_stdout_of_a_program_that_runs_on_is_told_once() {
     assert!(report.contains("let the program write such text to its stderr"), "{checked:?}");
 }
 
-/// One that stays when its stdin ends was left to run for ever.
+/// A program that stays when its stdin ends was once left to run for ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_program_outlives_its_command() {
     let rig = Rig::new().await;
@@ -115,7 +115,7 @@ async fn a_bridge_takes_a_name_from_a_file_of_the_user_and_from_no_project() {
     );
 }
 
-/// `tools npx` had the tip, and these were told to write the whole URL.
+/// `tools npx` had the tip; these were once told to write the whole URL.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_program_that_is_typed_without_dashes_or_in_quotes_is_told_how_it_is_typed() {
     let rig = Rig::new().await;
@@ -146,7 +146,7 @@ async fn a_program_that_is_typed_without_dashes_or_in_quotes_is_told_how_it_is_t
     }
 }
 
-/// `echo` was looked for among the names of servers.
+/// `echo` was once looked for among the names of servers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_behind_the_tool_is_told_with_the_line_as_it_should_be() {
     let rig = Rig::new().await;
@@ -160,7 +160,7 @@ async fn a_server_behind_the_tool_is_told_with_the_line_as_it_should_be() {
     assert!(read.err.contains(&format!("`ridethrough read {} lab://note`", rig.url)), "{read:?}");
 }
 
-/// Answers what these tests ask, in their order.
+/// A server that answers the requests of these tests, in their order.
 const SERVER: &str = r#"
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/p')

@@ -1,4 +1,4 @@
-//! A person at a terminal: sees what the binary writes to it, and types lines.
+//! A person at a terminal, who sees what the binary writes to it and types lines.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -13,12 +13,12 @@ use tokio::time::timeout;
 
 use crate::rig::Rig;
 
-/// The binary with a terminal for stdin and stderr; its stdout is apart.
+/// The binary with a terminal for stdin and stderr; its stdout is separate.
 pub(crate) struct Person {
     child: Child,
     terminal: File,
     chunks: mpsc::UnboundedReceiver<Vec<u8>>,
-    /// All that was on the terminal.
+    /// Everything that was shown on the terminal.
     pub(crate) seen: String,
     /// How much of it was waited for.
     looked_at: usize,
@@ -40,7 +40,7 @@ impl Person {
         let (seen, chunks) = mpsc::unbounded_channel();
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
-            // Linux ends a terminal that nobody writes to any more with an error.
+            // Linux ends a terminal that no process writes to any more with an error.
             while let Ok(read @ 1..) = reading.read(&mut buffer) {
                 let _ = seen.send(buffer[..read].to_vec());
             }
@@ -48,7 +48,7 @@ impl Person {
         Self { child, terminal, chunks, seen: String::new(), looked_at: 0 }
     }
 
-    /// Waits until this is seen, behind what was waited for before.
+    /// Waits until this text is shown, after the text that was waited for before.
     pub(crate) async fn sees(&mut self, text: &str) {
         loop {
             if let Some(place) = self.seen[self.looked_at..].find(text) {
@@ -67,19 +67,19 @@ impl Person {
         self.terminal.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Sees a prompt, and types a line behind it.
+    /// Waits for a prompt, and types a line after it.
     pub(crate) async fn answers(&mut self, prompt: &str, line: &str) {
         self.sees(prompt).await;
         self.types(&format!("{line}\n"));
     }
 
-    /// What the terminal does with Ctrl-C, if it is the one that controls the process.
+    /// Does what the terminal that controls the process does on Ctrl-C.
     pub(crate) fn interrupts(&self) {
         let pid = i32::try_from(self.child.id().unwrap()).unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), Signal::INT).unwrap();
     }
 
-    /// Waits for the end: the exit code, stdout, and the terminal.
+    /// Waits for the end; returns the exit code, stdout, and the text on the terminal.
     pub(crate) async fn leaves(mut self) -> (Option<i32>, String, String) {
         let output = timeout(Duration::from_secs(50), self.child.wait_with_output()).await;
         let output = output.expect("it ends by itself").unwrap();

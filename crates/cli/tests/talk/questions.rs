@@ -1,4 +1,4 @@
-//! What a server asks while a tool runs: of a person at a terminal, of flags, and of nobody.
+//! Questions of a server while a tool runs: answered by a person at a terminal, by flags, or refused.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ mod person {
         assert_eq!((code, out.as_str()), (Some(0), "done\n"), "{seen:?}");
         assert_eq!(answers(&rig)[0]["result"], json!({"action": "decline"}));
 
-        // A server that asks again has no way to keep a person.
+        // A server that asks again cannot keep a person in the command.
         rig.mcp.clear_rules();
         asks_twice(&rig);
         let mut person = Person::at(&rig, &["call", "SERVER", "echo"]);
@@ -236,7 +236,7 @@ async fn answers_that_do_not_fit_or_do_not_do_decline_the_form_and_say_why() {
     }
 }
 
-/// Servers that speak both eras, and ask as they always did, cannot ask without a session.
+/// Servers that speak both eras and ask by requests of their own cannot ask without a session.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_speaks_both_eras_has_a_session_where_it_can_be_answered() {
     let rig = Rig::new().await;
@@ -341,7 +341,7 @@ async fn a_model_that_fails_is_an_error_to_the_server_and_told() {
     assert!(rig.mcp.log().is_empty());
 }
 
-/// Lets `echo` ask this once, and end when it has an answer.
+/// Makes `echo` ask this once, and end when it has an answer.
 fn asks(rig: &Rig, method: &'static str, params: Value) {
     rig.mcp.rule(When::tool("echo"), Times::Once, move |ask| {
         let params = params.clone();
@@ -357,7 +357,7 @@ fn asks(rig: &Rig, method: &'static str, params: Value) {
     });
 }
 
-/// Lets `echo` ask twice for a yes, and never end.
+/// Makes `echo` ask twice for a yes, and never end.
 fn asks_twice(rig: &Rig) {
     rig.mcp.rule(When::tool("echo"), Times::Once, |ask| async {
         let mut sse = ask.sse().await;
@@ -387,7 +387,7 @@ fn done() -> Value {
     json!({"content": [{"type": "text", "text": "done"}]})
 }
 
-/// What the client answered to the server's questions.
+/// Returns the client's answers to the server's questions.
 fn answers(rig: &Rig) -> Vec<Value> {
     rig.mcp.log().iter().filter(|it| When::response().holds(it)).map(body).collect()
 }

@@ -18,12 +18,12 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// A server that offers a tool of each kind that these tests call.
+    /// Creates a server that offers a tool of each kind that these tests call.
     pub(crate) async fn new() -> Self {
         Self::over(Protocol::Http1).await
     }
 
-    /// The same, with a certificate.
+    /// Creates a server that offers such tools, with a certificate.
     pub(crate) async fn over_tls() -> Self {
         Self::over(Protocol::Http1Tls).await
     }
@@ -37,12 +37,12 @@ impl Rig {
         Self { mcp, server, url, folder: scratch() }
     }
 
-    /// Lets this tool answer with this result.
+    /// Makes this tool answer with this result.
     pub(crate) fn answer(&self, tool: &str, result: Value) {
         self.rule(When::tool(tool), result);
     }
 
-    /// Lets these requests be answered with this result.
+    /// Makes these requests be answered with this result.
     pub(crate) fn rule(&self, when: When, result: Value) {
         self.mcp.rule(when, Times::Always, move |ask| {
             let result = ask.result(result.clone());
@@ -53,13 +53,13 @@ impl Rig {
         });
     }
 
-    /// The binary with these words; `SERVER` stands for the server's URL.
+    /// Returns the command that runs the binary with these words; `SERVER` stands for the server's URL.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
         let words = words.iter().map(|word| word.replace("SERVER", &self.url));
         command.args(words).env_clear().current_dir(&self.folder).stdin(Stdio::null());
         command.env("HOME", &self.folder).kill_on_drop(true);
-        // What is counted are requests, and which era it is, is no question there.
+        // The tests count requests, and questions for the era must not be among them.
         command.env("RIDETHROUGH_ERA", "legacy");
         command
     }
@@ -69,7 +69,7 @@ impl Rig {
         self.run_with(words, &[]).await
     }
 
-    /// The same, with these variables.
+    /// Runs the binary to its end, with these variables.
     pub(crate) async fn run_with(&self, words: &[&str], variables: &[(&str, &str)]) -> Ran {
         let mut command = self.command(words);
         command.envs(variables.iter().copied());
@@ -90,7 +90,7 @@ impl Drop for Rig {
     }
 }
 
-/// What a run of the binary left behind.
+/// The result of a run of the binary.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,

@@ -1,4 +1,4 @@
-//! No secret is ever printed, and no word of a server reaches a terminal as it is.
+//! No secret is ever printed, and no words of a server reach a terminal unchanged.
 
 use ridethrough_lab::{Mood, Times, When};
 use serde_json::json;
@@ -46,7 +46,7 @@ async fn secrets_reach_the_server_and_nothing_that_is_printed() {
     assert!(sent[0].target.ends_with("key=s3cret-query"));
 }
 
-/// `tools` printed a token that its server had put into a description.
+/// `tools` once printed a token that its server had put into a description.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_server_repeats_of_our_secrets_is_printed_by_no_command() {
     let said = "you sent s3cret-token, s3cret-key and /mcp?key=s3cret-query";
@@ -54,7 +54,7 @@ async fn what_a_server_repeats_of_our_secrets_is_printed_by_no_command() {
     nothing_repeated_is_printed(said, said, ["s3cret-token", "s3cret-key", "s3cret-query"]).await;
 }
 
-/// Such a token is masked in the words of the server all the same, though not in the names of members.
+/// Such a token is still masked in the words of the server, though not in the names of members.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_server_repeats_of_secrets_that_are_words_is_printed_by_no_command() {
     let said = "you sent swordfish, sesame-open and /mcp?key=abracadabra";
@@ -88,7 +88,7 @@ async fn nothing_repeated_is_printed(
         json!({"messages": [{"role": "user", "content": content[0]}]}),
     );
     rig.mcp.rule(When::method("ping"), Times::Always, move |ask| async move {
-        // The same, in the escapes of JSON.
+        // This error repeats the secrets in the escapes of JSON.
         let error = String::from_utf8(ask.error(-32000, said).to_vec()).unwrap();
         let error = error.replace("s3cret", "\\u00733cr\\u0065t").replace("sword", "sw\\u006frd");
         ask.json(error).await;
@@ -119,7 +119,7 @@ async fn nothing_repeated_is_printed(
                 assert!(!printed.contains(secret), "{words:?} {json:?} {printed}");
             }
             let is_quoted = printed.contains("you sent ..., ... and /mcp?...");
-            // A check says of tools what it thinks of them, and not what they say of themselves.
+            // A check prints its own verdict on tools, and not their descriptions.
             assert!(
                 is_quoted || words[1] == "nothing" || words[0] == "call",
                 "{words:?} {printed}"
@@ -128,7 +128,7 @@ async fn nothing_repeated_is_printed(
     }
 }
 
-/// It read "the token is ... or too old", and a program found no `title` in the list.
+/// The error once read "the token is ... or too old", and a program found no `title` in the list.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_is_a_word_blots_out_neither_words_of_ours_nor_names_of_members() {
     let rig = Rig::new().await;
@@ -161,7 +161,7 @@ async fn plain_words_of_a_query_or_a_header_are_not_hidden() {
 async fn a_token_goes_to_another_machine_in_the_clear_only_if_that_is_allowed() {
     let rig = Rig::new().await;
     let variables = [("TOKEN", "s3cret-token")];
-    // An address for documentation, which nobody has.
+    // This address is reserved for documentation, and no host has it.
     let server = "http://192.0.2.1:9/mcp";
     for command in [&["tools", server][..], &["ping", server], &["check", server]] {
         let limits = ["--timeout", "0.5", "--policy", "never"];
@@ -269,7 +269,7 @@ async fn no_control_character_of_a_server_is_printed_where_people_read() {
             let said = format!("{}{}", ran.out, ran.err);
             assert!(said.contains("pwned"), "the test is about what is printed: {words:?} {ran:?}");
             let harmful = |it: char| (it.is_control() && it != '\n') || it == '\u{202e}';
-            // The text of an answer goes to a pipe as it was sent, and to a terminal it does not.
+            // The text of an answer goes to a pipe as it was sent, but not to a terminal.
             let is_raw = json.is_empty() && ran.code == Some(0) && !ran.out.is_empty();
             let is_raw = is_raw && ["put", "a:b", "greet"].contains(&words[words.len() - 1]);
             let said = if is_raw { ran.out.replace(nasty, "") + &ran.err } else { said };

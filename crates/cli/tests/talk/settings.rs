@@ -1,4 +1,4 @@
-//! The same settings from flags, from the environment and from files; the nearer wins.
+//! Settings from flags, from the environment and from files; the nearest source wins.
 
 use std::fs;
 use std::future::pending;
@@ -117,7 +117,7 @@ async fn an_answer_beyond_the_limit_names_the_flag_that_raises_it() {
     assert!(raised.out.contains(&"x".repeat(100_000)));
 }
 
-/// It was sent as it stood, and the server said that the token was wrong.
+/// The variable was once sent unreplaced, and the server reported a wrong token.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_variable_in_a_header_that_nobody_replaces_is_warned_of() {
     let rig = Rig::new().await;
@@ -133,7 +133,7 @@ async fn a_variable_in_a_header_that_nobody_replaces_is_warned_of() {
     }
 }
 
-/// Each command had forty lines of them.
+/// Each command once had forty lines of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_short_help_has_few_of_the_flags_that_all_commands_share() {
     let rig = Rig::new().await;

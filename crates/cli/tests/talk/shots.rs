@@ -1,7 +1,7 @@
-//! What every command prints, byte for byte: its help, its output and its errors.
+//! The output of every command, byte for byte: its help, its results and its errors.
 //!
 //! The texts are in `tests/snapshots`. `SNAPSHOTS=write cargo test -p ridethrough-cli --test talk shots`
-//! writes them anew; the difference is then for a person to read.
+//! writes them anew; a person then reads the difference.
 
 use ridethrough_lab::{Mood, When};
 use serde_json::json;
@@ -166,8 +166,7 @@ async fn the_output_of_commands_that_need_no_server_is_what_it_was() {
     assert_snapshot("without-a-server", &shots);
 }
 
-/// What was typed, and all that came of it.
-/// What the compiler derives for developers is no word for people.
+/// Text that the compiler derives is for developers, not for users.
 #[test]
 fn no_snapshot_shows_debug_text() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots");
@@ -183,7 +182,7 @@ fn no_snapshot_shows_debug_text() {
     assert!(seen > 20, "{seen} files");
 }
 
-/// A value of an enum or a struct as the compiler writes it: `Some(1)`, `Found { era: Legacy }`.
+/// Whether a line shows an enum or a struct as the compiler writes it: `Some(1)`, `Found { era: Legacy }`.
 fn is_debug_text(line: &str) -> bool {
     let marks = ["Some(", "Ok(", "Err(", ": None", " None,"];
     let is_name = |word: &str| word.starts_with(|first: char| first.is_ascii_uppercase());

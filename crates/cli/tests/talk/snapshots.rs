@@ -1,4 +1,4 @@
-//! Texts that are compared byte for byte with files, and written anew when a person wants it.
+//! Texts that are compared byte for byte with files, and written anew on request.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,15 +20,15 @@ pub(crate) fn assert_snapshot(name: &str, text: &str) {
     );
 }
 
-/// The text without what differs from run to run: the server's address, and times.
+/// Returns the text without what differs from run to run: the server's address, and times.
 pub(crate) fn settled(text: &str, url: &str) -> String {
     let address = url.trim_start_matches("http://").trim_end_matches("/mcp");
     let text = text.replace(url, "SERVER").replace(address, "ADDRESS");
     without_times(&text)
 }
 
-/// Each number before ` s` or ` ms`, each in a field whose name ends in `Ms`, and each that an operating
-/// system has for an error, as `N`.
+/// Returns the text with `N` for each number before ` s` or ` ms`, in a field whose name ends in `Ms`, or of
+/// an error of the operating system.
 fn without_times(text: &str) -> String {
     let mut settled = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Tools that their servers go on with as tasks.
+//! Tools that their servers continue as tasks.
 
 use ridethrough_lab::{Spoken, Times, When};
 use serde_json::{Value, json};
@@ -90,13 +90,13 @@ async fn a_server_without_tasks_is_said_to_have_none() {
 
     assert_eq!(listed.code, Some(2), "{listed:?}");
     assert!(listed.err.contains("error: the server has no tasks\n"), "{}", listed.err);
-    // A script would take the result for the name of a task.
+    // A script would take the result for the id of a task.
     assert_eq!((detached.code, detached.out.as_str()), (Some(2), ""), "{detached:?}");
     assert!(detached.err.contains("call its tools without `--detach`"), "{}", detached.err);
     assert_eq!(rig.mcp.executions("echo"), 0);
 }
 
-/// A server of 2025-11-25 with a tool that can be a task only, which stands so.
+/// Makes the server one of 2025-11-25 with a tool that can only be a task, which has this status.
 fn offers_task(rig: &Rig, status: &str) {
     rig.mcp.initialize_result(json!({
         "capabilities": {"tools": {}, "tasks": {"cancel": {}, "list": {}, "requests": {"tools": {"call": {}}}}},
@@ -105,7 +105,7 @@ fn offers_task(rig: &Rig, status: &str) {
     rig.mcp.tools(json!([{"name": "build", "inputSchema": {"type": "object"},
         "execution": {"taskSupport": "required"}}]));
     let made = json!({ "task": state("working") });
-    // As the everything server does it: a plain call is answered, and not with an error.
+    // The everything server does so: it answers a plain call, and not with an error.
     rig.mcp.rule(When::tool("build"), Times::Always, move |ask| {
         let is_task = !ask.params()["task"].is_null();
         let refused =
@@ -127,7 +127,7 @@ fn built() -> Value {
     json!({"content": [{"type": "text", "text": "built"}]})
 }
 
-/// What was asked first of this kind.
+/// Returns the body of the first request of this kind.
 fn body(rig: &Rig, when: &When) -> Value {
     let log = rig.mcp.log();
     let entry = log.iter().find(|it| when.holds(it));

@@ -1,4 +1,4 @@
-//! What a person sees on a terminal: colour, progress and waiting, and nothing of it elsewhere.
+//! The output on a terminal: colour, progress and waiting, and none of it elsewhere.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::rig::Rig;
 
-/// A file held the words for a control character, and lines without their ends.
+/// A file once held the words for a control character, and lines without their ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_text_of_an_answer_is_as_it_was_sent_unless_a_terminal_shows_it() {
     let rig = Rig::new().await;
@@ -84,7 +84,7 @@ async fn on_terminal(rig: &Rig, words: &[&str], variables: &[(&str, &str)]) -> S
     command.env("TERM", "xterm").envs(variables.iter().copied());
     command.stdout(Stdio::from(side.try_clone().unwrap())).stderr(Stdio::from(side));
     let mut child = command.spawn().unwrap();
-    // The command holds the other side too, and the end is seen when nobody does.
+    // The command holds the other side too, and the end is seen only when no process does.
     drop(command);
     let seen = spawn_blocking(move || read_all(terminal));
     timeout(Duration::from_secs(50), child.wait()).await.expect("it ends by itself").unwrap();
@@ -95,7 +95,7 @@ fn read_all(terminal: OwnedFd) -> String {
     let mut terminal = File::from(terminal);
     let mut seen = Vec::new();
     let mut buffer = [0; 4096];
-    // Linux ends a terminal that nobody writes to any more with an error.
+    // Linux ends a terminal that no process writes to any more with an error.
     while let Ok(read @ 1..) = terminal.read(&mut buffer) {
         seen.extend_from_slice(&buffer[..read]);
     }

@@ -1,4 +1,4 @@
-//! A server that is not there: how long it is waited for, and that nobody waits without a word.
+//! A server that cannot be reached: how long commands wait for it, and that they say so.
 
 use std::time::{Duration, Instant};
 
@@ -77,7 +77,7 @@ async fn a_program_that_starts_slowly_is_waited_for_with_a_word_and_one_that_end
     assert!(began.elapsed() < Duration::from_secs(15), "{ended:?}");
 }
 
-/// It was started for half a minute, dozens of times.
+/// The program was once started for half a minute, dozens of times.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_program_that_ends_at_once_is_started_a_few_times_and_told_with_its_last_words() {
     let rig = Rig::new().await;
@@ -93,7 +93,7 @@ async fn a_program_that_ends_at_once_is_started_a_few_times_and_told_with_its_la
     assert!((1..=20).contains(&starts), "{starts} starts");
 }
 
-/// A URL where nobody listens: the port was free a moment ago.
+/// Returns a URL where no server listens: the port was free a moment ago.
 fn dead() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}/mcp", listener.local_addr().unwrap())

@@ -1,4 +1,4 @@
-//! `watch` against a server that tells, forgets and goes away.
+//! `watch` against a server that sends notifications, forgets its sessions and goes away.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -55,7 +55,7 @@ async fn a_server_that_cannot_be_reached_is_not_called_connected() {
     goes_and_comes(&Rig::new().await).await;
 }
 
-/// No stream ends when such a server dies: it was called connected for ever.
+/// No stream ends when such a server dies: it was once reported as connected for ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_without_a_standing_stream_is_asked_whether_it_is_there() {
     let rig = Rig::new().await;
@@ -90,7 +90,7 @@ async fn goes_and_comes(rig: &Rig) {
     child.kill().await.unwrap();
 
     assert!(down.contains("connection"), "why is told: {down}");
-    // The last failure was shown for ever.
+    // The last failure was once shown for ever.
     assert!(up.ends_with("status: connected, revision 2025-11-25"), "{up}");
 }
 
@@ -118,7 +118,7 @@ async fn a_watch_ends_when_nobody_reads_it_any_more() {
     drop(lines);
     let mut ended = None;
     for _ in 0..200 {
-        // Something to tell, each time: only whoever writes learns that nobody reads.
+        // The command must have something to write, because only a write shows that the reader is gone.
         rig.server.kill().await;
         rig.server.restart().await.unwrap();
         ended = timeout(Duration::from_millis(100), child.wait()).await.ok();

@@ -1,4 +1,4 @@
-//! The way to other servers than the client's own: a login talks to whoever guards the server.
+//! The way to servers other than the client's own, such as the authorization server that a login talks to.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -16,9 +16,9 @@ use crate::endpoint::Endpoint;
 use crate::error::BuildError;
 use crate::probe::Probe;
 
-/// How a client reaches the network: its dial, proxies, roots of trust and time to connect.
+/// The way in which a client reaches the network: its dial, proxies, roots of trust and time to connect.
 ///
-/// Made by [`ClientBuilder::network`]. What the client shows to its server is not among it: headers,
+/// Created by [`ClientBuilder::network`]. It has nothing that the client shows to its server: headers,
 /// credentials and the client certificate are for that server alone.
 ///
 /// ```
@@ -41,17 +41,18 @@ pub struct Network {
 }
 
 impl Network {
-    /// Connects to those addresses only for which `may_connect` says so.
+    /// Restricts connections to the addresses that `may_connect` accepts.
     ///
-    /// Names are resolved first, so that no name leads to an address that is refused. It does not apply
-    /// to connections through a proxy, which resolves names itself, nor to a dial of the application's own.
+    /// Names are resolved first, so that no name leads to an address that is refused. The restriction does
+    /// not apply to connections through a proxy, which resolves names itself, nor to a dial of the
+    /// application's own.
     #[must_use]
     pub fn only_to(mut self, may_connect: impl Fn(IpAddr) -> bool + Send + Sync + 'static) -> Self {
         self.addresses = Some(Arc::new(may_connect));
         self
     }
 
-    /// Makes a [`Probe`] to this URL.
+    /// Creates a [`Probe`] to this URL.
     pub fn probe(&self, url: &str) -> Result<Probe, BuildError> {
         let mut faults = Faults::default();
         let fault = |error| format!("`url` is `{}`, {error}", shown(url));
@@ -77,14 +78,14 @@ impl Network {
 }
 
 impl fmt::Debug for Network {
-    /// A proxy's URL may hold a password.
+    /// Hides the proxy's URL, which may hold a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Network").finish_non_exhaustive()
     }
 }
 
 impl ClientBuilder {
-    /// The URL of the server as it was given; `None` for a local server.
+    /// Returns the URL of the server as it was given; `None` for a local server.
     pub fn url(&self) -> Option<&str> {
         match &self.place {
             Place::Command(_) => None,
@@ -92,10 +93,9 @@ impl ClientBuilder {
         }
     }
 
-    /// How the client of these settings reaches the network, for connections to other servers.
+    /// Returns how the client of these settings reaches the network, for connections to other servers.
     ///
-    /// That every certificate is accepted
-    /// ([`danger_accept_any_certificate`](Self::danger_accept_any_certificate)) holds for the client's
+    /// [`danger_accept_any_certificate`](Self::danger_accept_any_certificate) still applies to the client's
     /// own server only.
     pub fn network(&self) -> Network {
         let own = self.url().and_then(|url| Endpoint::parse(url).ok()).map(|it| it.origin());

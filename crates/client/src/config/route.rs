@@ -27,7 +27,7 @@ pub(super) enum Proxying {
 pub(super) struct Route<'a> {
     /// The application's own dial; `None` for the system's sockets.
     pub(super) dial: Option<Arc<dyn Dial>>,
-    /// Which addresses may be connected to where there is no proxy; all, if it is none.
+    /// The addresses that may be connected to where there is no proxy; `None` allows all.
     pub(super) addresses: Option<AddressFilter>,
     #[cfg_attr(
         not(feature = "proxy"),
@@ -61,7 +61,7 @@ impl Route<'_> {
         self.dial.clone().unwrap_or_else(|| Arc::new(Tcp))
     }
 
-    /// Sockets that lead to the server itself, not to a proxy.
+    /// Returns the dial to the server itself, not to a proxy.
     pub(super) fn direct(&self) -> Arc<dyn Dial> {
         match (&self.dial, &self.addresses) {
             (None, Some(filter)) => Arc::new(FilteredTcp::new(filter.clone())),

@@ -33,10 +33,10 @@ impl Dial for Tcp {
     }
 }
 
-/// Which addresses may be connected to.
+/// The test whether an address may be connected to.
 pub(crate) type AddressFilter = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
-/// Dials as [`Tcp`] does, and only to addresses that its filter lets pass.
+/// Dials like [`Tcp`], but only to addresses that its filter accepts.
 pub(crate) struct FilteredTcp(AddressFilter);
 
 impl FilteredTcp {

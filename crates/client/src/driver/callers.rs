@@ -50,7 +50,7 @@ pub(crate) struct Ended {
 }
 
 impl From<Outcome> for Ended {
-    /// The outcome comes from the server, now.
+    /// Returns the end of a call that the server has just answered.
     fn from(outcome: Outcome) -> Self {
         Self { outcome, source: Source::Server }
     }

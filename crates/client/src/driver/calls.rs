@@ -1,7 +1,7 @@
 //! How calls begin and end.
 //!
-//! Some are answered from the cache, because the server allowed to keep its result; and where one fails, the
-//! caller may accept an old result instead.
+//! Some are answered from the cache, because the server allowed the client to keep its result; and where one
+//! fails, the caller may accept an old result instead.
 
 use std::sync::Arc;
 

@@ -24,8 +24,9 @@ pub(super) struct CurrentToken {
     question: Option<BoxFuture<'static, Renewed>>,
     /// The question for more scope that is open. The token in force may be renewed meanwhile.
     scope_question: Option<BoxFuture<'static, Renewed>>,
-    /// The wait for a token that comes before anybody asks for it; one at most. The driver looks here with each
-    /// piece of news, and a hook's wait may be made of timers and files: in a set it is polled only when it wakes.
+    /// The wait for a token that the hook brings without being asked; one at most. The driver polls here with
+    /// each piece of news, and a hook's wait may consist of timers and files: in a set it is polled only when
+    /// it wakes.
     unasked: FuturesUnordered<BoxFuture<'static, Renewed>>,
 }
 
@@ -135,7 +136,7 @@ impl CurrentToken {
         }
     }
 
-    /// Drops these channels when nothing of the hook is under way any more that must not be interrupted.
+    /// Drops these channels once the hook has finished the work that must not be interrupted.
     pub(super) fn finish(&self, closers: Vec<oneshot::Sender<()>>) {
         let Some(hook) = self.hook.clone() else { return };
         tokio::spawn(async move {
@@ -160,7 +161,7 @@ impl CurrentToken {
     }
 }
 
-/// Waits for a token that nobody asked for; for ever if the hook panics.
+/// Waits for a token that the hook brings unasked; for ever if the hook panics.
 fn unasked(hook: Arc<dyn Credentials>) -> BoxFuture<'static, Renewed> {
     Box::pin(async move {
         match AssertUnwindSafe(hook.renewed()).catch_unwind().await {
@@ -170,7 +171,7 @@ fn unasked(hook: Arc<dyn Credentials>) -> BoxFuture<'static, Renewed> {
     })
 }
 
-/// A refresh takes 10 s at most.
+/// How long the hook may take to finish: a refresh takes 10 s at most.
 const FINISH_WITHIN: Duration = Duration::from_secs(15);
 
 /// How the hook's token compares with the one before.

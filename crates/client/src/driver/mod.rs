@@ -92,7 +92,7 @@ pub(crate) struct Driver {
     callers: Callers,
     notices: BTreeMap<NoticeId, command::NoticeReply>,
     closers: Vec<oneshot::Sender<()>>,
-    /// Channels that end when the link is closed, for those who follow tasks.
+    /// Channels that end when the link is closed, for code that follows tasks.
     followers: Vec<oneshot::Sender<()>>,
     questions: Questions,
     inbox: Option<Mailbox>,

@@ -1,9 +1,9 @@
 //! The transport over HTTP/1.1 and HTTP/2: one request out, one answer in.
 //!
-//! It writes a request as HTTP, sends it on a connection of the pool and reads the head of the answer. What
-//! each failure proves is in `proof`. It never retries and never follows a redirect. The one request that is
-//! made twice is one whose token is bound to a key, when the server refused its proof only for want of a
-//! nonce (RFC 9449, 9): the server has not run it, and nobody but the key can answer.
+//! It writes a request as HTTP, sends it on a connection of the pool and reads the head of the answer.
+//! `proof` says what each failure proves. It never follows a redirect and never retries, with one exception
+//! (RFC 9449, 9): a request whose token is bound to a key is sent a second time if the server refused its
+//! proof only for want of a nonce. The server has not run it, and only the key can make another proof.
 
 mod body;
 mod cookies;

@@ -23,12 +23,12 @@ pub struct Skill {
 }
 
 impl Skill {
-    /// The name in its front matter. Two skills may have one name.
+    /// Returns the name in its front matter. Two skills may have one name.
     pub fn name(&self) -> String {
         self.text("name")
     }
 
-    /// The description in its front matter.
+    /// Returns the description in its front matter.
     pub fn description(&self) -> String {
         self.text("description")
     }
@@ -43,11 +43,11 @@ impl Skill {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SkillFiles {
-    /// They are made when they are read, and have no digests. Such a skill is not loaded.
+    /// Files that are made when they are read, and have no digests. Such a skill is not loaded.
     Dynamic,
-    /// All of them.
+    /// All files of the skill.
     Listed(Vec<SkillFile>),
-    /// The server did not say, or in a form that nobody knows. Such a skill is not loaded.
+    /// The server does not list the files, or lists them in an unknown form. Such a skill is not loaded.
     #[default]
     Unknown,
 }
@@ -64,7 +64,7 @@ pub struct SkillFile {
     pub size: u64,
 }
 
-/// An entry in a form that nobody knows must not hide the other skills of a list.
+/// Reads an unknown form as `Unknown`, because one such entry must not hide the other skills of a list.
 impl<'de> Deserialize<'de> for SkillFiles {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let said = Json::deserialize(deserializer)?;

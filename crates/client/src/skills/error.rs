@@ -1,4 +1,4 @@
-//! Why a skill is not loaded, or a file of it not handed over.
+//! The errors of skills: why a skill is not loaded, or a file of it not handed over.
 
 use crate::error::Error;
 
@@ -6,7 +6,7 @@ use crate::error::Error;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkillError {
-    /// The entry or the file is not what it must be. Nothing of the file is handed over.
+    /// The entry or the file breaks a rule. Nothing of the file is handed over.
     #[error("`{uri}` is not used")]
     Fault {
         /// The URI of the skill or of its file.
@@ -15,7 +15,7 @@ pub enum SkillError {
         #[source]
         fault: SkillFault,
     },
-    /// The server did not hand it over.
+    /// The server did not hand the file over.
     #[error("a file of the skill could not be read")]
     Read(#[source] Error),
 }
@@ -24,7 +24,7 @@ pub enum SkillError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkillFault {
-    /// The bytes are not those of the entry.
+    /// The digest of the bytes is not the one in the entry.
     #[error("its digest is not the one that the skill's entry has; ask for the entry again")]
     Digest,
     /// The skill has no digests.
@@ -33,19 +33,20 @@ pub enum SkillFault {
     /// The entry breaks a rule of the extension.
     #[error("the skill's entry {0}")]
     Entry(&'static str),
-    /// A person would approve something else than a model reads.
+    /// The front matter differs from the entry, so that a person would approve other words than the model
+    /// reads.
     #[error("its front matter is not the one that the skill's entry has: `{0}` differs")]
     FrontMatter(String),
-    /// It has no front matter.
+    /// The file has no front matter.
     #[error("it has no front matter that can be read as YAML")]
     NoFrontMatter,
-    /// The server answered with something else than the contents of this one file.
+    /// The server answered with something other than the contents of this one file.
     #[error("the answer does not hold the contents of this file")]
     NotContents,
     /// The skill does not list the file.
     #[error("the skill's entry does not list it; ask for the entry again")]
     NotListed,
-    /// It is no text.
+    /// The file is not text.
     #[error("it is no text in UTF-8")]
     NotText,
     /// The number of bytes is not that of the entry.

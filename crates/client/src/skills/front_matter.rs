@@ -10,7 +10,8 @@ pub(super) fn compare(text: &str, entry: &Json) -> Result<(), SkillFault> {
     let yaml = of(text).ok_or(SkillFault::NoFrontMatter)?;
     let entry: Map<String, Value> =
         entry.read().ok_or(SkillFault::Entry("has a front matter that is no object"))?;
-    // `yes` is a truth in YAML 1.1 and a word in 1.2; which of them the server's library reads is not known.
+    // `yes` is a boolean in YAML 1.1 and a string in 1.2; which of them the server's library reads is not
+    // known.
     let mut differs = None;
     for booleans in [Booleans::Words, Booleans::Truths] {
         let found = read(yaml, booleans).ok_or(SkillFault::NoFrontMatter)?;
@@ -22,14 +23,15 @@ pub(super) fn compare(text: &str, entry: &Json) -> Result<(), SkillFault> {
     Err(SkillFault::FrontMatter(differs.unwrap_or_default()))
 }
 
-/// What `yes`, `no`, `on` and `off` are.
+/// The meaning of `yes`, `no`, `on` and `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Booleans {
     Truths,
     Words,
 }
 
-/// An error is no front matter: two fields of one name, for instance, of which readers choose differently.
+/// Reads the front matter; `None` if it is not valid YAML. That includes two fields of one name, of which
+/// readers choose differently.
 fn read(yaml: &str, booleans: Booleans) -> Option<Map<String, Value>> {
     let options = serde_saphyr::options! { strict_booleans: booleans == Booleans::Words };
     serde_saphyr::from_str_with_options(yaml, options).ok()
@@ -48,7 +50,7 @@ fn of(text: &str) -> Option<&str> {
     None
 }
 
-/// The first field that is not equal in both.
+/// Returns the first field that differs.
 fn difference(one: &Map<String, Value>, other: &Map<String, Value>) -> Option<String> {
     let names = one.keys().chain(other.keys());
     let is_equal = |name: &&String| match (one.get(*name), other.get(*name)) {
@@ -58,7 +60,7 @@ fn difference(one: &Map<String, Value>, other: &Map<String, Value>) -> Option<St
     names.into_iter().find(|name| !is_equal(name)).cloned()
 }
 
-/// JSON does not tell 1 from 1.0.
+/// Whether two values are equal; 1 and 1.0 are, because JSON does not tell them apart.
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {

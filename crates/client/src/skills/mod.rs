@@ -15,8 +15,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What a server says is untrusted: a digest shows that an entry and a file belong together, and not that
-//! either means well. Who loads a skill asks a person first, and tells the model where it comes from.
+//! What a server says is untrusted: a digest shows that an entry and a file belong together, not that either
+//! is harmless. An application asks a person before it loads a skill, and tells the model where the skill
+//! comes from.
 
 mod entry;
 mod error;
@@ -55,9 +56,9 @@ impl Client {
         })
     }
 
-    /// Reads the `SKILL.md` of a skill, and hands it over if its size, digest and front matter are those of
-    /// the entry. After an error, ask for the entry again by [`skill`](Self::skill): it may be out of date, and
-    /// what a person approved of it counts no more.
+    /// Reads the `SKILL.md` of a skill, and returns it if its size, digest and front matter are those of the
+    /// entry. After an error, ask for the entry again by [`skill`](Self::skill): it may be out of date, and a
+    /// person must approve the new one.
     ///
     /// A skill without digests (`dynamic`) is not loaded.
     pub async fn load_skill(&self, skill: &Skill) -> Result<LoadedSkill, SkillError> {
@@ -72,7 +73,7 @@ impl Client {
     async fn read_skill_file(&self, skill: &Skill, uri: &str) -> Result<Vec<u8>, SkillError> {
         let of_file = |fault| SkillError::Fault { uri: uri.to_owned(), fault };
         let expected = verify::listed(skill, uri).map_err(of_file)?;
-        // A kept answer may be older than the entry.
+        // A cached answer may be older than the entry.
         let result = self.read_resource(uri).fresh().await.map_err(SkillError::Read)?;
         let bytes = verify::bytes_of(&result, uri).map_err(of_file)?;
         verify::check_file(&bytes, expected).map_err(of_file)?;
@@ -80,7 +81,7 @@ impl Client {
     }
 }
 
-/// A skill whose `SKILL.md` is what its entry says. Made by [`Client::load_skill`].
+/// A skill whose `SKILL.md` matches its entry. Created by [`Client::load_skill`].
 #[derive(Clone, Debug)]
 pub struct LoadedSkill {
     client: Client,
@@ -89,18 +90,18 @@ pub struct LoadedSkill {
 }
 
 impl LoadedSkill {
-    /// The entry that it was loaded by.
+    /// Returns the entry that the skill was loaded by.
     pub const fn skill(&self) -> &Skill {
         &self.skill
     }
 
-    /// The whole `SKILL.md`, front matter included.
+    /// Returns the whole `SKILL.md`, front matter included.
     pub fn instructions(&self) -> &str {
         &self.instructions
     }
 
-    /// Reads another file of the skill, by its URI or by its path from the folder of `SKILL.md`, and hands it
-    /// over if it is listed and its size and digest are those of the entry.
+    /// Reads another file of the skill, by its URI or by its path from the folder of `SKILL.md`, and returns
+    /// it if it is listed and its size and digest are those of the entry.
     pub async fn read(&self, file: &str) -> Result<Vec<u8>, SkillError> {
         let uri = if file.contains("://") {
             file.to_owned()

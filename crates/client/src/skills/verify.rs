@@ -1,4 +1,4 @@
-//! What an entry and a file must be before anything of them is used.
+//! The checks of an entry and of a file, before anything of them is used.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::entry::{Skill, SkillFile, SkillFiles};
 use super::error::SkillFault;
 use crate::model::ResourceResult;
 
-/// Checks what can be told from the entry alone, before any file is read.
+/// Checks what the entry alone shows, before any file is read.
 pub(super) fn check_entry(skill: &Skill) -> Result<(), SkillFault> {
     let files = files(skill)?;
     let folder = folder(&skill.uri);
@@ -37,12 +37,12 @@ pub(super) fn check_entry(skill: &Skill) -> Result<(), SkillFault> {
     }
 }
 
-/// The entry of a file in the entry of its skill.
+/// Returns the entry of a file in the entry of its skill.
 pub(super) fn listed<'a>(skill: &'a Skill, uri: &str) -> Result<&'a SkillFile, SkillFault> {
     files(skill)?.iter().find(|it| it.uri == uri).ok_or(SkillFault::NotListed)
 }
 
-/// The bytes of exactly this file.
+/// Returns the bytes of exactly this file.
 pub(super) fn bytes_of(result: &ResourceResult, uri: &str) -> Result<Vec<u8>, SkillFault> {
     let [contents] = &*result.contents else { return Err(SkillFault::NotContents) };
     match (&contents.text, &contents.blob) {
@@ -63,7 +63,7 @@ pub(super) fn check_file(bytes: &[u8], expected: &SkillFile) -> Result<(), Skill
     if expected.digest == format!("sha256:{hex}") { Ok(()) } else { Err(SkillFault::Digest) }
 }
 
-/// The folder of a `SKILL.md`, with the slash at its end.
+/// Returns the folder of a `SKILL.md`, with the slash at its end.
 pub(super) fn folder(uri: &str) -> &str {
     uri.strip_suffix("SKILL.md").unwrap_or(uri)
 }
@@ -76,7 +76,7 @@ fn files(skill: &Skill) -> Result<&[SkillFile], SkillFault> {
     }
 }
 
-/// A server may read `..` as the folder above.
+/// Whether a URI is below this folder. It must not hold `..`, which a server may read as the folder above.
 fn is_within(uri: &str, folder: &str) -> bool {
     let path = uri.strip_prefix(folder).unwrap_or_default();
     !path.is_empty() && path.split('/').all(|part| !matches!(part, "" | "." | ".."))

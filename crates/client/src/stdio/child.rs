@@ -169,8 +169,8 @@ fn unsent(failure: Failure) -> Failure {
     Failure { cause: Cause::Closed, delivery: Delivery::NotSent, ..failure }
 }
 
-/// Row 1p: waiting does not help if the program does not exist. Too many processes, or too little memory, may
-/// pass.
+/// Returns the failure of a start (row 1p): waiting does not help if the program does not exist, but too many
+/// processes, or too little memory, may pass.
 fn not_started(command: &Command, error: &io::Error) -> Failure {
     let cause = match error.kind() {
         io::ErrorKind::InvalidInput

@@ -1,5 +1,4 @@
-//! Finding the call that a line answers which is too long to be kept: the line is read as it passes, and
-//! dropped.
+//! Finding the call that an overlong line answers: the line is read as it passes, and dropped.
 //!
 //! A call whose answer is beyond the limit must end, and the others must not end with it. The id may come
 //! before the result or after it, so the whole line is read, byte by byte and with a few bytes of memory.

@@ -1,4 +1,4 @@
-//! What the server asks: each kind of question has its handler, and every question an answer.
+//! The server's questions: each kind has its handler, and every question gets an answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -193,7 +193,7 @@ async fn a_handler_that_panics_is_answered_for_and_the_client_lives() {
     assert!(answers.iter().all(|answer| answer["error"]["code"] == -32603), "{answers:?}");
 }
 
-/// What a handler does before it gives a future is its work too.
+/// The work of a handler before it returns its future belongs to the question's task, too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_handler_that_blocks_before_it_gives_a_future_holds_up_no_call() {
     let rig = Rig::over(Protocol::Http1);
@@ -324,7 +324,7 @@ async fn handlers_say_by_themselves_that_they_are_there() {
     );
 }
 
-/// A client whose form is never filled in, and whether that was given up.
+/// Returns a client whose form is never filled in, and whether its handler was dropped.
 fn with_a_handler_that_never_ends() -> (Rig, Client, Arc<AtomicBool>) {
     struct Guard(Arc<AtomicBool>);
 
@@ -349,7 +349,7 @@ fn with_a_handler_that_never_ends() -> (Rig, Client, Arc<AtomicBool>) {
     (rig, client, is_dropped)
 }
 
-/// What the server hears in answer to one question, put in the middle of a call.
+/// Asks one question in the middle of a call, and returns the answer that the server gets.
 async fn asked(
     method: &'static str,
     params: Value,
@@ -364,7 +364,7 @@ async fn asked(
     answers.into_iter().next().unwrap()
 }
 
-/// A tool that asks this and ends when it has an answer.
+/// Adds a tool that asks this question and ends when it has an answer.
 fn asking(rig: &Rig, method: &'static str, params: Value) {
     rig.mcp.rule(When::tool("ask"), Times::Always, move |ask: Ask| {
         let message = question("q", method, params.clone());
@@ -388,7 +388,7 @@ fn question(id: &str, method: &str, params: Value) -> Value {
     }
 }
 
-/// All answers that the server got.
+/// Returns all answers that the server got.
 fn answers(rig: &Rig) -> Vec<Value> {
     let log = rig.mcp.log();
     let answers = log.iter().filter(|entry| When::response().holds(entry));

@@ -79,7 +79,7 @@ async fn a_list_that_is_too_large_is_given_up() {
     assert!(matches!(error, Error::Endless { pages: 7, .. }), "{error}");
 }
 
-/// A cursor belongs to a session; one that was renewed between two pages does not know it.
+/// A cursor belongs to a session; a session that was renewed between two pages does not know it.
 #[tokio::test(start_paused = true)]
 async fn a_list_whose_cursor_is_no_longer_known_is_begun_again_once() {
     let (rig, client) = rig();

@@ -1,6 +1,6 @@
-//! Everything that a client can ask, be told and be asked, against a server that behaves.
+//! Everything that a client can ask, be told and be asked, against a server without faults.
 //!
-//! What is on the wire is looked at from the server's side. Faults are the subject of `faults`.
+//! The tests look at the wire from the server's side. Faults are the subject of `faults`.
 
 #![cfg(test)]
 

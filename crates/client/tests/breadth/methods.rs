@@ -1,4 +1,4 @@
-//! Each method of MCP, typed: what it sends, and what it makes of the answer.
+//! Each method of MCP, typed: what it sends, and how it reads the answer.
 
 use ridethrough::call::Params;
 use ridethrough::error::Kind;
@@ -220,7 +220,7 @@ fn answer(rig: &Rig, method: &str, result: Value) {
     });
 }
 
-/// The params of the one request of this method.
+/// Returns the params of the one request of this method.
 fn params(rig: &Rig, method: &str) -> Value {
     let when = When::method(method);
     let log = rig.mcp.log();

@@ -24,7 +24,7 @@ async fn a_thousand_random_payloads_come_back_byte_for_byte_over_http2_tls() {
     assert_eq!(changed(Protocol::Http2Tls).await, Vec::<String>::new());
 }
 
-/// Those that changed on the way, as they came back.
+/// Returns the payloads that changed on the way, as they came back.
 async fn changed(protocol: Protocol) -> Vec<String> {
     let mut runner = runner();
     let server = Server::new(protocol, echo());
@@ -46,8 +46,8 @@ async fn changed(protocol: Protocol) -> Vec<String> {
     changed
 }
 
-/// Gives params back: as a result in a body, or in an error on a stream. It works on text, because a
-/// JSON library would write numbers its own way, or refuse them.
+/// Returns the params: as a result in a body, or in an error on a stream. It works on text, because a JSON
+/// library would write numbers in its own way, or refuse them.
 fn echo() -> impl Service {
     let mcp = Mcp::new();
     move |turn: Turn| {
@@ -76,7 +76,7 @@ fn echo() -> impl Service {
     }
 }
 
-/// What follows the first `before`, up to `after` or to the end.
+/// Returns the text after the first `before`, up to `after` or to the end.
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
     match after {
@@ -91,8 +91,8 @@ fn response(content: &'static str, body: String) -> Response<Bytes> {
     response
 }
 
-/// JSON as text, with everything that libraries like to tidy up: the spelling of numbers, escapes,
-/// spaces, equal keys, deep nesting.
+/// Returns JSON as text, with everything that libraries tidy up: the spelling of numbers, escapes, spaces,
+/// equal keys, deep nesting.
 fn object() -> BoxedStrategy<String> {
     members(value()).boxed()
 }

@@ -72,7 +72,7 @@ async fn each_progress_gives_a_call_more_time() {
 
     let call = client.call_tool("build", ()).timeout(secs(15)).extended_by_progress(extension);
 
-    // It takes 50 s, with a sign every 10 s.
+    // The tool takes 50 s, with progress every 10 s.
     assert_eq!(call.await.unwrap().text(), "built");
 }
 
@@ -100,7 +100,7 @@ async fn without_a_wish_for_progress_no_token_is_sent() {
     assert!(!String::from_utf8_lossy(&call.body).contains("progressToken"));
 }
 
-/// A tool that takes so many steps of 10 s and tells each, if it was asked to.
+/// Returns a server with a tool that takes so many steps of 10 s, and reports each if it was asked to.
 fn working(steps: u32) -> (Rig, Client) {
     let rig = Rig::over(Protocol::Http1);
     rig.mcp.rule(When::tool("build"), Times::Always, move |ask| async move {

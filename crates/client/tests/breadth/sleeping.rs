@@ -1,4 +1,4 @@
-//! The computer sleeps and wakes up: its network may be gone without a word.
+//! The computer sleeps and wakes up: connections may be dead without a sign.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,7 +36,7 @@ async fn after_a_sleep_the_server_is_asked_the_stream_opened_anew_and_the_gap_to
     assert_eq!(rig.mcp.standing_streams(), 1);
 }
 
-/// A connection that rested through a night looks quiet: the farewell of the server reached nobody.
+/// A connection that was idle through a night looks quiet: the server's close did not arrive.
 #[tokio::test(start_paused = true)]
 async fn after_a_sleep_no_request_goes_out_on_a_connection_that_rested() {
     for protocol in [Protocol::Http1, Protocol::Http2Tls] {
@@ -69,7 +69,7 @@ async fn a_clock_that_is_nudged_changes_nothing() {
     drop(client);
 }
 
-/// A client without anything out has nothing to look after, and must not wake the computer.
+/// A client with nothing out has nothing to check, and must not wake the computer.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_connected_says_nothing_after_a_sleep() {
     let rig = Rig::over(Protocol::Http1);

@@ -1,4 +1,4 @@
-//! What the server tells unasked: a bounded stream, for as many readers as there are.
+//! The server's notifications: a bounded stream, for as many readers as there are.
 
 use futures_util::StreamExt;
 use ridethrough::Client;

@@ -1,4 +1,4 @@
-//! Old results in place of failures, where somebody wants that; and always told.
+//! Old results in place of failures: only where the caller wants them, and always reported.
 
 use ridethrough::Client;
 use ridethrough::call::Source;
@@ -115,7 +115,7 @@ async fn a_server_that_says_no_by_its_status_alone_is_not_overruled_either() {
         client.read_resource("a:b").fresh().await.unwrap_err();
         assert_eq!(server.count("resources/read"), 2);
 
-        // The minute is not over: what was kept would still be good.
+        // The minute is not over: a kept result would still be fresh.
         let error = client.read_resource("a:b").await.unwrap_err();
 
         assert_eq!(error.kind(), Some(Kind::Unreachable), "{status}");
@@ -188,7 +188,7 @@ fn an_old_result_that_is_given_stands_in_the_log() {
     assert!(!written.contains("s3cret"));
 }
 
-/// A server whose first answer may be kept for a minute, and that then does this.
+/// Returns a server whose first answer may be kept for a minute, and that then does this.
 fn later(then: impl Fn(&Asked) -> Said + Send + Sync + 'static) -> Server {
     Server::new(move |asked| match asked.before {
         0 => Said::Result(minute(asked)),
@@ -196,7 +196,7 @@ fn later(then: impl Fn(&Asked) -> Said + Send + Sync + 'static) -> Server {
     })
 }
 
-/// The same, with a client that takes what is up to 5 minutes too old.
+/// Returns a server like that of `later`, with a client that accepts results up to 5 minutes too old.
 fn fails_later(then: impl Fn(&Asked) -> Said + Send + Sync + 'static) -> (Server, Client) {
     let server = later(then);
     let cache = Cache::new().stale_if_error(secs(300));

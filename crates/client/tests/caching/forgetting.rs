@@ -1,4 +1,4 @@
-//! What makes a client forget: word of a change, other credentials, another identity.
+//! What makes a client forget: the notification of a change, other credentials, another identity.
 
 use std::sync::{Arc, Mutex};
 
@@ -39,7 +39,7 @@ async fn word_of_a_change_on_any_stream_clears_what_it_is_about_and_nothing_else
     }
 }
 
-/// Nobody knows whether it is from before or after.
+/// The client cannot know whether the result is from before or after the change.
 #[tokio::test(start_paused = true)]
 async fn a_result_that_was_on_its_way_when_word_of_a_change_came_is_not_kept() {
     let server = Server::new(|asked| {
@@ -131,7 +131,7 @@ async fn a_server_that_was_rolled_back_to_sessions_takes_all_that_was_kept_along
     assert_eq!(server.count("tools/list"), 2);
 }
 
-/// A host that hears of a change and asks at once must not be given the old.
+/// A host that is notified of a change and asks at once must not get the old result.
 #[tokio::test(start_paused = true)]
 async fn whoever_hears_of_a_change_and_asks_is_given_the_new() {
     let server = Server::new(|asked| match asked.method.as_str() {
@@ -154,7 +154,7 @@ async fn whoever_hears_of_a_change_and_asks_is_given_the_new() {
     calling.await.unwrap();
 }
 
-/// The link lists them for itself when the server refuses what it knows of a tool.
+/// The link lists them by itself when the server refuses what the link knows of a tool.
 #[tokio::test(start_paused = true)]
 async fn tools_that_the_link_found_changed_are_asked_for_anew() {
     let server = Server::new(|asked| match (asked.method.as_str(), asked.before) {
@@ -185,8 +185,8 @@ async fn word_of_a_change_on_the_standing_stream_clears_what_it_is_about() {
     assert_eq!(ALL.map(|method| server.count(method)), [1, 1, 1, 1, 2]);
 }
 
-/// Word of a change may have come meanwhile: of lists, which were listened to, not of a resource that
-/// nobody subscribed to.
+/// A notification may have been sent meanwhile: of the lists, which the client listens to, but not of a
+/// resource that it has not subscribed to.
 #[tokio::test(start_paused = true)]
 async fn what_may_have_been_missed_on_the_standing_stream_is_asked_for_when_it_is_back() {
     let (server, standing) = listens();
@@ -215,7 +215,7 @@ async fn ask_all(client: &Client) {
     client.tools().await.unwrap();
 }
 
-/// The stream that stands, if one does.
+/// The standing stream, if there is one.
 #[derive(Clone, Default)]
 struct Standing(Arc<Mutex<Option<UnboundedSender<Value>>>>);
 
@@ -241,7 +241,7 @@ impl Standing {
     }
 }
 
-/// A server that tells of changes, and allows to keep what it says for ten minutes.
+/// Returns a server that notifies of changes, and allows the client to keep its results for ten minutes.
 fn listens() -> (Server, Standing) {
     let standing = Standing::default();
     let stream = standing.clone();

@@ -168,7 +168,7 @@ async fn a_result_that_nobody_can_read_is_not_given_again() {
     assert_eq!(client.tools().await.unwrap().len(), 1);
 }
 
-/// A tenant's header, say: nobody but the server knows what it changes.
+/// Such as a tenant's header: only the server knows what it changes.
 #[tokio::test(start_paused = true)]
 async fn a_call_with_headers_of_its_own_neither_takes_nor_leaves_anything() {
     let server = Server::keeps_a_minute();
@@ -268,7 +268,7 @@ async fn a_builder_refuses_to_keep_more_than_anybody_can_use() {
     assert_eq!(error.to_string(), "`cache` is to keep 10001 results, must be 0 to 10000");
 }
 
-/// The clock of the link stands still meanwhile.
+/// The clock of the link stands still while the computer sleeps.
 #[tokio::test(start_paused = true)]
 async fn time_that_the_computer_slept_counts() {
     let asleep = Arc::new(AtomicU64::new(0));

@@ -1,6 +1,6 @@
-//! What a client keeps of what a stateless server says, for how long, and what makes it forget.
+//! What a client keeps of a stateless server's results, for how long, and what makes it forget.
 //!
-//! Whether a result was kept is seen from the server's side: by what it was asked.
+//! The tests look from the server's side: a result was kept if the server was not asked again.
 
 #![cfg(test)]
 

@@ -26,14 +26,14 @@ async fn each_page_is_kept_by_itself() {
     assert!(matches!(later.source, Source::Kept { age } if age == secs(100)));
 }
 
-/// The machine learns what tools say of themselves from the pages that come, and begins with the first.
+/// The machine learns the annotations of tools from the pages that arrive, and begins with the first.
 #[tokio::test(start_paused = true)]
 async fn a_first_page_that_comes_anew_brings_the_later_ones_anew() {
     let schema = json!({"type": "object", "properties": {
         "region": {"type": "string", "x-mcp-header": "Region"}
     }});
     let server = pages(move |_, cursor| match cursor {
-        // The same each time: nothing about it says that the tools changed.
+        // The page is equal each time: nothing in it shows that the tools changed.
         None => kept(json!({"tools": [{"name": "near"}], "nextCursor": "2"}), 60_000, "private"),
         Some(_) => {
             let tool = json!({"name": "far", "inputSchema": schema});
@@ -73,7 +73,7 @@ async fn a_cursor_that_is_not_known_any_more_begins_the_list_anew_from_the_serve
     assert_eq!(cursors(&server), asked.map(text));
 }
 
-/// An old page that leads to a new one that leads back is no list without an end.
+/// An old page that leads to a new one that leads back is not an endless list.
 #[tokio::test(start_paused = true)]
 async fn pages_of_two_times_that_lead_in_a_circle_are_asked_for_anew() {
     let server = pages(|asked, cursor| match (cursor, asked.before) {

@@ -1,4 +1,4 @@
-//! A server in memory that says what a test wants, and remembers what it was asked.
+//! A server in memory that answers as a test wants, and remembers what it was asked.
 
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
@@ -29,15 +29,15 @@ type Says = dyn Fn(&Asked) -> Said + Send + Sync;
 pub(crate) struct Asked {
     pub(crate) method: String,
     pub(crate) params: Value,
-    /// `Authorization`, as it would be sent.
+    /// The `Authorization` header, as it would be sent.
     pub(crate) token: Option<String>,
     pub(crate) headers: Vec<(String, String)>,
     id: Value,
-    /// How many of this method came before it.
+    /// How many requests of this method came before it.
     pub(crate) before: usize,
 }
 
-/// What is said to it.
+/// The answer to a request.
 pub(crate) enum Said {
     Error(i64),
     /// These notifications on a stream, then the result.
@@ -45,7 +45,7 @@ pub(crate) enum Said {
     Fails(Failure),
     Result(Value),
     Status(u16),
-    /// A stream that brings these, and ends when nobody can send any more.
+    /// A stream of these messages, which ends when the last sender is dropped.
     Stream(mpsc::UnboundedReceiver<Value>),
 }
 
@@ -63,7 +63,7 @@ impl Server {
         Self { asked: Arc::default(), says: Arc::new(says) }
     }
 
-    /// A server that answers each question, and allows to keep each answer for a minute.
+    /// Creates a server that answers each question, and allows the client to keep each answer for a minute.
     pub(crate) fn keeps_a_minute() -> Self {
         Self::new(|asked| Said::Result(minute(asked)))
     }
@@ -142,7 +142,7 @@ fn status(code: u16) -> Reply {
     Reply::whole(AnswerHead::new(StatusCode::from_u16(code).unwrap(), Content::Nothing), "")
 }
 
-/// The answer of a server that behaves.
+/// Returns the answer of a server without faults.
 pub(crate) fn result(asked: &Asked) -> Value {
     let mut result = match asked.method.as_str() {
         "initialize" => json!({"protocolVersion": "2025-11-25", "capabilities": {}}),
@@ -159,7 +159,7 @@ pub(crate) fn result(asked: &Asked) -> Value {
     result
 }
 
-/// The same, to be kept for a minute.
+/// Returns the answer of [`result`], to be kept for a minute.
 pub(crate) fn minute(asked: &Asked) -> Value {
     kept(result(asked), 60_000, "private")
 }
@@ -170,7 +170,7 @@ pub(crate) fn kept(mut result: Value, ttl: u64, scope: &str) -> Value {
     result
 }
 
-/// A server that cannot be reached.
+/// Returns the answer of a server that cannot be reached.
 pub(crate) fn down() -> Said {
     Said::Fails(Failure::not_sent(Cause::ConnectRefused))
 }

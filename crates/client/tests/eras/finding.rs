@@ -1,4 +1,4 @@
-//! Which era a server belongs to is found out, and followed when it changes.
+//! Finding a server's era, and following it when it changes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -93,7 +93,7 @@ async fn every_era_that_is_found_is_told() {
     assert_eq!(found, [Era::Modern, Era::Legacy]);
 }
 
-/// A server that changes its era at any moment, under load: each call ends once, and none runs twice.
+/// The server changes its era at any moment, under load: each call ends once, and none runs twice.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_changes_its_era_under_load_runs_nothing_twice() {
     static CALLS: AtomicU64 = AtomicU64::new(0);

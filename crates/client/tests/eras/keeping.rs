@@ -1,4 +1,4 @@
-//! What was found of an era is kept from one client to the next.
+//! The era that one client found is kept for the next.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use crate::rig::{Rig, call, secs};
 on_every_carrier! {
     async fn a_stateless_server_says_what_it_is_without_a_session(rig: Rig) {
         rig.mcp.speaks(Spoken::Modern);
-        // One that is pinned begins without a question, and asks it to say what the server is.
+        // A client with a pinned era begins without asking, and asks only to say what the server is.
         for eras in [Eras::Either, Eras::Only(Era::Modern)] {
             let client = rig.builder().eras(eras).build().unwrap();
 

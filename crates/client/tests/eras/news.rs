@@ -1,4 +1,4 @@
-//! What a stateless server tells unasked, because it was asked to: `subscriptions/listen`.
+//! The notifications of a stateless server, which the client asks for by `subscriptions/listen`.
 
 use ridethrough::Client;
 use ridethrough::event::{Event, Seen};

@@ -1,5 +1,5 @@
-//! Calls of the stateless era: what they carry, how they are cancelled, and what becomes of those that are
-//! cut off.
+//! Calls of the stateless era: what they carry, how they are cancelled, and how those end whose connection
+//! breaks.
 
 use ridethrough::error::Kind;
 use ridethrough::model::{Elicited, LogLevel};
@@ -171,7 +171,7 @@ fn stateless(rig: &Rig) -> Client {
     rig.builder().eras(Era::Modern).build().unwrap()
 }
 
-/// The calls of tools that reached the server.
+/// Returns the tool calls that reached the server.
 fn calls(mcp: &Mcp) -> Vec<Value> {
     let when = When::method("tools/call");
     let log = mcp.log().into_iter().filter(|entry| when.holds(entry));

@@ -1,4 +1,4 @@
-//! HTTP/1.1 by hand, for a server that must be able to break off anywhere.
+//! HTTP/1.1 written by hand, for a server that must be able to break off anywhere.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,8 +22,8 @@ pub(crate) async fn serve(io: impl AsyncRead + AsyncWrite + Unpin, place: Place)
         if let (true, Some(session)) = (ask.is_old, &ask.session) {
             reply = place.streams.answer(session, reply);
         }
-        // The next request gets another connection, and the balancer gives that to the other replica. Who is refused
-        // can still ask on this one.
+        // The next request gets another connection, and the balancer gives that to the other replica. A
+        // client that was refused can still ask on this one.
         let is_served = reply.status == 200 && !reply.is_odd;
         let is_last = place.speaks == Speaks::Replicas && ask.is_for_tools() && is_served;
         if is_last {
@@ -38,7 +38,7 @@ pub(crate) async fn serve(io: impl AsyncRead + AsyncWrite + Unpin, place: Place)
     }
 }
 
-/// The next request; none when the client is gone.
+/// Returns the next request; `None` when the client is gone.
 async fn read(io: &mut (impl AsyncBufReadExt + Unpin), connection: u64) -> Option<Ask> {
     let mut line = String::new();
     io.read_line(&mut line).await.ok().filter(|&read| read > 0)?;
@@ -62,7 +62,7 @@ async fn read(io: &mut (impl AsyncBufReadExt + Unpin), connection: u64) -> Optio
     Some(Ask { session, connection, is_old, ..ask })
 }
 
-/// A request in the words of the server, whatever carried it.
+/// Returns a request in the form that the server takes, whatever carried it.
 pub(crate) fn ask(verb: &str, body: &[u8], header: impl Fn(&str) -> Option<String>) -> Ask {
     let verb = match verb {
         "DELETE" => Verb::Delete,

@@ -1,4 +1,4 @@
-//! The same server over HTTP/2.
+//! The server of these tests over HTTP/2.
 
 use std::convert::Infallible;
 use std::io;
@@ -27,7 +27,7 @@ pub(crate) async fn serve(
 ) {
     let service = service_fn(move |request| answer(request, server.clone()));
     let connection = http2::Builder::new(TokioExecutor::new());
-    // However it ends, the client has seen it.
+    // The client has seen the end of the connection, however it ended.
     let _ = connection.serve_connection(TokioIo::new(io), service).await;
 }
 
@@ -53,7 +53,7 @@ fn written(reply: &Reply) -> Response<Body> {
         frames.push(Ok(Frame::data(Bytes::from(reply.body.clone()))));
     }
     if reply.is_cut {
-        // Resets the stream.
+        // An error in the body resets the stream.
         frames.push(Err(io::ErrorKind::ConnectionReset.into()));
     }
     response.body(StreamBody::new(stream::iter(frames))).unwrap()

@@ -1,5 +1,6 @@
-//! A tool ran, then any answer came, and the server lives: never run twice, never denied, the answer given to
-//! whom it names, the server's words kept, and the next call succeeds.
+//! The server ran a tool, answered in any way, and lives on. The tool never runs twice, and is never reported
+//! as not run; an answer goes to the call that it names; the server's words are kept; and the next call
+//! succeeds.
 
 use ridethrough::Era;
 use ridethrough::server::Eras;
@@ -10,7 +11,7 @@ use crate::rig::{Brings, Way, World, paused};
 use crate::server::Speaks;
 use crate::tally::Tally;
 
-/// A sweep for each protocol, each kind of client, and each way to carry an answer.
+/// Defines a sweep for each protocol, each kind of client, and each way to carry an answer.
 macro_rules! sweeps {
     ($($name:ident: $speaks:ident, $eras:expr, $carrier:ident;)*) => {$(
         #[test]
@@ -71,7 +72,7 @@ fn an_answer_to_who_can_bring_better_credentials_is_evidence() {
     tally.finish();
 }
 
-/// Lives through all cases, so that all faults are told at once.
+/// Runs all cases, so that one run reports all faults.
 fn sweep(tally: &mut Tally, world: World, cases: &[Case]) {
     paused(async {
         for case in cases {

@@ -1,5 +1,5 @@
-//! A tool ran, then any answer came, and the session is gone, or the era: at most one more run, and only when
-//! something else was refused likewise.
+//! The server ran a tool, answered in any way, and lost its session or changed its era. The tool runs once
+//! more at most, and only after something else was refused likewise.
 
 use ridethrough::Era;
 use ridethrough::server::Eras;
@@ -10,7 +10,7 @@ use crate::rig::{Way, World, paused};
 use crate::server::{Speaks, Then};
 use crate::tally::Tally;
 
-/// A sweep for each protocol that has sessions, and each kind of client.
+/// Defines a sweep for each protocol that has sessions, and each kind of client.
 macro_rules! sweeps {
     ($($name:ident: $speaks:ident, $eras:expr, $carrier:ident;)*) => {$(
         #[test]
@@ -48,8 +48,8 @@ fn a_server_that_is_upgraded_after_a_run_is_followed_and_the_call_not_repeated_o
     sweep_eras(Speaks::WithIds, Speaks::Stateless);
 }
 
-/// Each of the calls is refused by a session that answers pings: that is doubt three times, and then a new
-/// session for whoever calls next.
+/// Each of the calls is refused by a session that answers pings: the first three end in doubt, and the next
+/// caller gets a new session.
 #[test]
 fn a_server_that_answers_a_ping_in_any_session_costs_three_calls_at_most() {
     let world = World::new(Speaks::WithIds, Eras::Only(Era::Legacy));

@@ -1,8 +1,8 @@
 //! Evidence before repetition, through the whole client over HTTP.
 //!
-//! A server that nobody here wrote runs an unsafe tool and only then answers, in one of thousands of odd ways.
-//! What the client makes of it is held against the rules: a status or a phrase is no proof. One run shows
-//! everything: faults are collected, counted, and told together.
+//! A server that this project did not write runs an unsafe tool and only then answers, in one of thousands of
+//! odd ways. The tests compare the client's reaction with the rules: a status or a phrase is no proof. Faults
+//! are collected, counted and reported together, so that one run shows all of them.
 //!
 //! The cases, the rules and the server are those that the machine alone is tested with.
 
@@ -31,11 +31,11 @@ mod quoting;
 mod resuming;
 mod sockets;
 
-/// The words of a challenge reach whoever called.
+/// Whether the words of a challenge reach the caller.
 const CHALLENGES_HAVE_WORDS: bool = true;
 
-/// A sample of what such a server can answer, of all kinds alike: the machine alone is tried with every one of
-/// them. `EVIDENCE=all` takes them all here too.
+/// Returns a sample of such a server's answers, of all kinds alike: the machine alone is tested with every
+/// one of them. `EVIDENCE=all` takes them all here too.
 fn sampled(speaks: server::Speaks, carrier: case::Carrier) -> Vec<case::Case> {
     let step = if std::env::var("EVIDENCE").is_ok_and(|it| it == "all") { 1 } else { 11 };
     let cases = case::cases(carrier).into_iter().filter(|case| rules::can_answer(speaks, case));

@@ -1,5 +1,5 @@
-//! HTTP+SSE of 2024-11-05 around the same server: a GET opens the stream that brings the answers, and its first
-//! event names where to POST.
+//! The server of these tests over HTTP+SSE of 2024-11-05: a GET opens the stream that brings the answers, and
+//! its first event names the address to POST to.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,12 +9,12 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::case::Reply;
 
-/// The streams that were opened, by the session that each of them is.
+/// The open streams, by their sessions.
 #[derive(Clone, Default)]
 pub(crate) struct Streams(Arc<Mutex<BTreeMap<String, UnboundedSender<String>>>>);
 
 impl Streams {
-    /// Plays a stream until the client hangs up.
+    /// Serves a stream until the client hangs up.
     pub(crate) async fn play(&self, mut io: impl AsyncRead + AsyncWrite + Unpin) {
         let (sender, mut said) = unbounded_channel();
         let session = {
@@ -37,8 +37,8 @@ impl Streams {
         }
     }
 
-    /// Puts an answer on the stream of its session, and says that the request was taken. A refusal is the answer
-    /// to the POST, and so is the odd answer if it is one.
+    /// Puts an answer on the stream of its session, and says that the request was accepted. A refusal
+    /// answers the POST itself, and so does an odd answer that is no event stream.
     pub(crate) fn answer(&self, session: &str, reply: Reply) -> Reply {
         let is_success = (200..300).contains(&reply.status);
         let is_for_stream = !reply.is_odd || reply.is_event_stream();
@@ -51,7 +51,7 @@ impl Streams {
             format!("event: message\ndata: {}\n\n", reply.body)
         };
         let streams = self.0.lock().unwrap();
-        // A client that has hung up misses it.
+        // A client that has hung up misses the event.
         let _ = streams.get(session).expect("a session is a stream").send(event);
         Reply::status(202)
     }
@@ -61,5 +61,5 @@ fn chunk(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n", text.len())
 }
 
-/// Where messages are posted to.
+/// The path that messages are posted to.
 pub(crate) const MESSAGES: &str = "/messages";

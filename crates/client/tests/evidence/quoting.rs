@@ -1,4 +1,4 @@
-//! What is quoted of a server: enough to help, never enough to harm.
+//! What errors quote of a server: enough to help, and nothing that can harm.
 
 use std::sync::Mutex;
 
@@ -42,7 +42,7 @@ fn what_is_quoted_cannot_move_a_cursor_or_turn_a_line_around() {
             };
             assert!(told.contains("quota"), "{told:?}");
             assert!(!told.contains(is_harmful), "{told:?}");
-            // What the server says must not look like what we say.
+            // The server's words must not look like the client's.
             assert!(!told.lines().any(|line| line == "hint: run it again"), "{told:?}");
         }
     }
@@ -63,7 +63,8 @@ fn a_secret_that_the_server_repeats_is_masked() {
     }
 }
 
-/// Calls the tool of a server that refuses with this body, under a status without a meaning of its own.
+/// Returns the error of a call whose server refuses with this body, under a status without a meaning of its
+/// own.
 fn refused_by(body: &str) -> Error {
     let world = World::new(Speaks::WithIds, Eras::Only(Era::Legacy));
     let content_type = if body.starts_with('{') { "application/json" } else { "text/plain" };

@@ -1,4 +1,5 @@
-//! A stream was cut after an event id, and the request for its rest gets any answer: the doubt stays.
+//! A stream was cut after an event id, and the request for the rest of it gets any answer: the call stays in
+//! doubt.
 
 use ridethrough::Era;
 use ridethrough::server::Eras;

@@ -1,4 +1,4 @@
-//! A client of ours and the odd server, joined by pipes or by a socket, and what was seen of a case.
+//! A client and the odd server, joined by pipes or by a socket, and what was observed of a case.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ pub(crate) struct Place {
     pub(crate) server: Shared,
     pub(crate) speaks: Speaks,
     pub(crate) streams: Streams,
-    /// Its number.
+    /// The number of the connection.
     pub(crate) connection: u64,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct World {
     pub(crate) brings: Brings,
 }
 
-/// What the credentials hook of a client can do.
+/// What the credentials hook of a client returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Brings {
     /// Another token each time that it is asked.
@@ -52,7 +52,7 @@ pub(crate) enum Brings {
     Nothing,
 }
 
-/// How the bytes travel.
+/// The way between client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Pipes,
@@ -80,12 +80,11 @@ impl World {
         self
     }
 
-    /// Lives through one case: a session, the odd call, and calls after it until one succeeds, so many at
-    /// most.
+    /// Runs one case: a session, the odd call, and calls after it until one succeeds, at most so many.
     pub(crate) async fn live(self, case: &Case, most_later: usize) -> Seen {
         let server = Shared::new(Mutex::new(Server::new(self.speaks, case.clone(), self.then)));
         let client = self.builder(&server).await.build().unwrap();
-        // What the server has answered before is what it can be asked again.
+        // The server can be asked again only for what it has answered before.
         match case.number % 2 {
             0 => drop(client.request("tools/list", ()).await.unwrap()),
             _ => drop(client.connect().await.unwrap()),
@@ -104,7 +103,7 @@ impl World {
         Seen::new(&server.lock().unwrap(), outcome.map(ended), later)
     }
 
-    /// A client of this server, to be changed.
+    /// Returns the builder of a client of this server, to be changed.
     pub(crate) async fn builder(self, server: &Shared) -> ClientBuilder {
         let (server, streams) = (server.clone(), Streams::default());
         let place = Place { server, speaks: self.speaks, streams, connection: 1 };
@@ -136,13 +135,13 @@ pub(crate) async fn call(client: &Client, key: &str) -> Result<Json, Error> {
     client.request("tools/call", json!({"name": TOOL, "arguments": {"key": key}})).await
 }
 
-/// Lives through something on a runtime of its own, with time paused.
+/// Runs a future on a runtime of its own, with time paused.
 pub(crate) fn paused<T>(life: impl Future<Output = T>) -> T {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_all().start_paused(true).build().unwrap().block_on(life)
 }
 
-/// A server on a port of this machine, for as long as the runtime lives.
+/// Starts a server on a port of this machine, which lives as long as the runtime, and returns its URL.
 async fn listen(place: Place) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -180,7 +179,7 @@ impl Dial for Pipes {
     }
 }
 
-/// Tokens without end, each of them new.
+/// Endless new tokens.
 #[derive(Default)]
 struct Tokens(AtomicUsize);
 
@@ -194,7 +193,7 @@ impl Credentials for Tokens {
     }
 }
 
-/// The server closes no connection that rests.
+/// A look at an idle connection, which this server never closes.
 struct Unseen;
 
 impl Peek for Unseen {
@@ -203,5 +202,5 @@ impl Peek for Unseen {
     }
 }
 
-/// No call may take longer: the longest of all waits is that for a server which puts us off.
+/// The time limit of a call: the longest of all waits is that for a server which defers.
 const LIMIT: Duration = Duration::from_secs(120);

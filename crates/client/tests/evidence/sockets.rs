@@ -26,7 +26,8 @@ async fn an_answer_over_a_socket_is_evidence() {
     tally.finish();
 }
 
-/// Whether nothing is waited for: who is put off, or told that the answer comes another way, waits.
+/// Whether the client waits for nothing in this case. It waits if it is deferred, or told that the answer
+/// comes another way.
 fn is_quick(case: &Case) -> bool {
     match case.status.code {
         200..=299 => case.names_our_id(),

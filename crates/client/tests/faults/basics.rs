@@ -1,4 +1,4 @@
-//! What works when nothing breaks.
+//! Calls without faults.
 
 use ridethrough::Json;
 use ridethrough::error::Kind;

@@ -1,4 +1,4 @@
-//! A server that keeps no connection open after an answer, and does not say so.
+//! A server that closes each connection after an answer, without announcing it.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -8,8 +8,8 @@ use tokio::time::sleep;
 
 use crate::rig::{Rig, call, secs};
 
-/// The second request on a connection meets its end, unanswered: it cannot be known that it was not
-/// read. That must happen to a few calls and then to none.
+/// The second request on a connection meets its end, unanswered: the client cannot know whether the server
+/// read it. That must happen to a few calls and then to none.
 #[tokio::test(start_paused = true)]
 async fn after_a_few_lost_calls_the_others_get_fresh_connections() {
     for protocol in [Protocol::Http1, Protocol::Http1Tls] {
@@ -34,14 +34,14 @@ async fn after_a_few_lost_calls_the_others_get_fresh_connections() {
     }
 }
 
-/// A server that keeps its connections is not left to pay for one that did not.
+/// A server that keeps its connections must not pay for one that did not.
 #[tokio::test(start_paused = true)]
 async fn connections_are_used_again_once_that_has_proved_good() {
     let rig = Rig::over(Protocol::Http1);
     one_answer_per_connection(&rig);
     let client = rig.client();
     for number in 0..12 {
-        // Some of them are lost, as above.
+        // Some of these calls are lost, as in the test before.
         let _ = call(&client, "deploy", &number.to_string()).await;
         sleep(secs(2)).await;
     }

@@ -1,4 +1,4 @@
-//! Answers that are compressed though nobody asked for it.
+//! Answers that are compressed though the client did not ask for it.
 
 use ridethrough::error::Kind;
 use ridethrough_lab::{Ask, Protocol, Times, When};

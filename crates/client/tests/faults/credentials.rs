@@ -1,4 +1,4 @@
-//! Credentials that are refused, renewed, slow or missing, and what else a request is known by.
+//! Credentials that are refused, renewed, slow or missing, and what else identifies a request.
 
 use std::future::pending;
 use std::time::Duration;
@@ -139,7 +139,7 @@ on_every_carrier! {
     }
 
     async fn a_hook_that_is_slow_at_first_may_take_as_long_as_any_other_time(rig: Rig) {
-        // The handshake's 15 s are the server's, and it has not been asked yet.
+        // The handshake's limit of 15 s is for the server, which has not been asked yet.
         assert_delayed_and_well(&rig, secs(29)).await;
     }
 
@@ -333,7 +333,8 @@ on_every_carrier! {
     }
 }
 
-/// A hook that takes this long for its first token delays the first call by as much, and that is all.
+/// Checks that a hook that takes this long for its first token delays the first call by as much, and does no
+/// more.
 async fn assert_delayed_and_well(rig: &Rig, delay: Duration) {
     let hook = Hook::new(move |_| async move {
         tokio::time::sleep(delay).await;
@@ -355,7 +356,7 @@ fn kind(error: &Error) -> Kind {
     error.call().unwrap_or_else(|| panic!("an answer: {error}")).kind
 }
 
-/// Brings `old`, hangs when that is refused, and brings `new` when it is asked once more.
+/// Returns a hook that brings `old`, hangs when that is refused, and brings `new` when it is asked once more.
 fn hangs_at_the_second_question() -> Hook {
     Hook::new(|number| async move {
         match number {
@@ -366,7 +367,7 @@ fn hangs_at_the_second_question() -> Hook {
     })
 }
 
-/// What these requests were known by, in order.
+/// Returns the tokens of these requests, in order.
 fn tokens(rig: &Rig, when: &When) -> Vec<String> {
     headers(rig, when, "authorization")
 }
@@ -380,7 +381,7 @@ fn headers(rig: &Rig, when: &When, name: &str) -> Vec<String> {
     rig.mcp.log().iter().filter(|entry| when.holds(entry)).map(shown).collect()
 }
 
-/// Lets the server refuse `deploy` for want of scope.
+/// Makes the server refuse `deploy` for want of scope.
 fn wants_scope(rig: &Rig, times: Times) {
     let challenge = &[("www-authenticate", r#"Bearer error="insufficient_scope", scope="a b""#)];
     rig.mcp.rule(When::tool("deploy"), times, |ask| ask.status(403, challenge, ""));
@@ -391,7 +392,7 @@ fn for_scope(token: &str) -> Asked {
     Asked::Refused { token: Some(token.to_owned()), demand }
 }
 
-/// Lets the server set a cookie with its first answer to this.
+/// Makes the server set a cookie with its first answer to this request.
 fn set_cookie(rig: &Rig, when: When) {
     rig.mcp.rule(when, Times::Once, |ask| async {
         let result = if When::method("initialize").holds(&ask.entry) {

@@ -316,19 +316,19 @@ on_every_carrier! {
     }
 }
 
-/// How servers in the field have said it.
+/// Returns the words that real servers have used for it.
 fn recorded() -> impl Iterator<Item = &'static str> {
     include_str!("../../../core/tests/dialects/recorded.txt").lines()
 }
 
-/// What says something else.
+/// Returns words that mean something else.
 fn unrelated() -> impl Iterator<Item = &'static str> {
     include_str!("../../../core/tests/dialects/unrelated.txt").lines()
 }
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// Loses the session, calls, and says how many handshakes that took. The call must succeed.
+/// Loses the session, calls, and returns how many handshakes that took. The call must succeed.
 async fn renewals_of_one_loss(rig: &Rig, client: &Client) -> usize {
     let before = rig.count(When::method("initialize"));
     let runs = rig.mcp.executions("deploy");
@@ -338,7 +338,7 @@ async fn renewals_of_one_loss(rig: &Rig, client: &Client) -> usize {
     rig.count(When::method("initialize")) - before
 }
 
-/// The first session is in force: it serves the next call, and no other was asked for.
+/// Checks that the first session is in force: it serves the next call, and no other was requested.
 async fn assert_left_alone(rig: &Rig, client: &Client) {
     call(client, "echo", "after").await.unwrap();
     assert_eq!(rig.count(When::method("initialize")), 1);
@@ -360,7 +360,7 @@ fn error_without_id(words: &str) -> String {
     json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string()
 }
 
-/// Answers 200 with the words of a lost session, which may be another one than ours.
+/// A rule that answers 200 with the words of a lost session, which may be another session than ours.
 type Speak = fn(Ask) -> BoxFuture<'static, ()>;
 
 fn speak_in_json(ask: Ask) -> BoxFuture<'static, ()> {
@@ -379,7 +379,7 @@ fn is_loss(seen: &Seen) -> bool {
     matches!(seen, Seen::Event { event: Event::SessionLost { .. }, .. })
 }
 
-/// Lets everything happen that happens without a test's doing.
+/// Lets everything happen that needs no further step of the test.
 async fn settle() {
     tokio::time::sleep(millis(1)).await;
 }

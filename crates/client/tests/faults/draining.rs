@@ -1,5 +1,5 @@
-//! S3: the answer is handed over at once, its stream is read to the end within bounds, and nothing
-//! that happens after an answer matters to anybody.
+//! S3: the answer is handed over at once, its stream is read to the end within bounds, and no caller notices
+//! what happens after the answer.
 //!
 //! python-sdk #2750 closed the stream with the answer, so that every call paid for a connection; the
 //! first fix of it reconnected when the rest broke, and delivered the answer twice.
@@ -269,12 +269,13 @@ on_every_socket! {
     }
 }
 
-/// The standing stream holds a connection of its own, where connections carry one request each.
+/// Returns how many connections the standing stream has to itself: one on HTTP/1.1, none on HTTP/2.
 fn standing(rig: &Rig) -> u64 {
     if rig.is_http2() { 0 } else { 1 }
 }
 
-/// Makes them one after the other, each run once; the standing stream's connection does not count.
+/// Makes a thousand calls one after the other, each run once, and returns how many connections they used,
+/// without the standing stream's.
 async fn connections_for_a_thousand_calls(rig: &Rig, style: Style) -> u64 {
     rig.mcp.answers(style);
     let client = rig.client();
@@ -285,8 +286,8 @@ async fn connections_for_a_thousand_calls(rig: &Rig, style: Style) -> u64 {
     rig.server.connections() - standing(rig)
 }
 
-/// Calls `deploy`, then waits: it must have ended once, with so many resumes, and leave the client
-/// whole.
+/// Calls `deploy`, then waits: the call must have ended once, with so many resumes, and the client must still
+/// work.
 async fn one_delivery_and_no_resume_after(rig: &Rig, client: &Client, resumes: usize) {
     let mut events = client.events();
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ridethrough_lab::{Mcp, Times, When};
 use tokio::sync::Semaphore;
 
-/// Holds whoever comes to it until a test opens it. Clones are the same gate.
+/// A gate that holds requests until a test opens it. Clones share one gate.
 #[derive(Clone)]
 pub(crate) struct Gate(Arc<Semaphore>);
 
@@ -15,11 +15,11 @@ impl Gate {
     }
 
     pub(crate) async fn pass(&self) {
-        // It is opened by closing the semaphore: nobody gets a permit, and nobody waits any more.
+        // Closing the semaphore opens the gate: no waiter gets a permit, and none waits any more.
         self.0.acquire().await.unwrap_err();
     }
 
-    /// Lets the server take these requests, and treat them once the gate is open.
+    /// Makes the server accept these requests, and handle them once the gate is open.
     pub(crate) fn hold(&self, mcp: &Mcp, when: When) {
         let gate = self.clone();
         mcp.rule(when, Times::Always, move |ask| {

@@ -1,4 +1,4 @@
-//! A credentials hook that does as a test says and writes down what it was asked.
+//! A credentials hook that answers as a test says and records what it was asked.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,10 +8,10 @@ use futures_util::future::BoxFuture;
 use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
 use ridethrough::machine::head::Demand;
 
-/// What a hook answers: a token, none, or that there is no better one.
+/// The answer of a hook: a token, none, or that there is no better one.
 pub(crate) type Brought = Result<Option<Token>, NoCredentials>;
 
-/// Credentials that write down what they were asked. Clones are the same hook.
+/// Credentials that record what they were asked. Clones share one record.
 #[derive(Clone)]
 pub(crate) struct Hook {
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -24,14 +24,14 @@ pub(crate) struct Hook {
 /// One question to a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// For the token to begin with.
+    /// Asks for the first token.
     First,
-    /// For a better one than this.
+    /// Asks for a better token than this.
     Refused { token: Option<String>, demand: Option<Demand> },
 }
 
 impl Asked {
-    /// The server did not accept this token and asked for credentials.
+    /// Returns the question for a better token than this one, which the server refused.
     pub(crate) fn instead_of(token: &str) -> Self {
         let demand = Some(Demand::Credentials);
         Self::Refused { token: Some(token.to_owned()), demand }
@@ -39,7 +39,7 @@ impl Asked {
 }
 
 impl Hook {
-    /// Answers the question of each number, counted from zero, with this.
+    /// Creates a hook that answers the question of each number, counted from zero, with this.
     pub(crate) fn new<Answering>(
         answer: impl Fn(usize) -> Answering + Send + Sync + 'static,
     ) -> Self
@@ -54,7 +54,7 @@ impl Hook {
         }
     }
 
-    /// Brings these tokens one after another, and then no more.
+    /// Creates a hook that brings these tokens one after another, and then no more.
     pub(crate) fn brings(tokens: &'static [&'static str]) -> Self {
         Self::new(move |number| {
             let brought =
@@ -63,7 +63,7 @@ impl Hook {
         })
     }
 
-    /// Must not be interrupted for so long once the client has ended.
+    /// Makes the hook uninterruptible for this time after the client has ended.
     pub(crate) fn finishing_after(self, time: Duration) -> Self {
         Self { finishes_after: time, ..self }
     }

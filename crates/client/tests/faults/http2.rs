@@ -1,4 +1,4 @@
-//! What only HTTP/2 has: refused streams, GOAWAY, a limit of streams, one connection for all.
+//! Faults that only HTTP/2 has: refused streams, GOAWAY, a limit of streams, one connection for all.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -109,7 +109,7 @@ async fn a_stream_refused_for_ever_ends_the_call_as_one_that_did_not_run() {
     assert_eq!(error.call().unwrap().kind, Kind::Unreachable);
     assert_eq!(error.call().unwrap().delivery, Delivery::NotSent);
     assert!(!error.may_have_run());
-    // Patience, which is 30 s of waiting.
+    // The patience of the default policy: 30 s of waiting.
     assert!((secs(30)..=secs(31)).contains(&began.elapsed()), "{:?}", began.elapsed());
 }
 
@@ -138,7 +138,7 @@ async fn a_stream_refused_for_ever_leaves_no_connections_behind() {
 
     call(&client, "deploy", "a").await.unwrap_err();
 
-    // The first, for the standing stream is on it, and the last.
+    // The first connection, because the standing stream is on it, and the last.
     assert_eq!(rig.server.open_connections(), 2);
 }
 
@@ -205,7 +205,7 @@ async fn fifty_calls_at_a_limit_of_four_streams_all_succeed_within_the_limit() {
     assert!(crowd.most.load(Ordering::Relaxed) <= 4, "{crowd:?}");
     assert_eq!(rig.mcp.executions("deploy"), 50);
     assert_eq!(rig.server.connections(), 1);
-    // Two at a time, for one stream is the standing one's and one is kept free: 25 rounds of 1 s.
+    // Two calls at a time, because one stream is the standing one and one is kept free: 25 rounds of 1 s.
     assert!((secs(25)..secs(26)).contains(&began.elapsed()), "{:?}", began.elapsed());
 }
 
@@ -327,7 +327,7 @@ async fn a_stalled_connection_is_found_out_by_ping_and_leaves_its_call_in_doubt(
     let (result, ()) = tokio::join!(call(&client, "deploy", "a"), stalling);
 
     assert_interrupted(&rig, &result);
-    // Asked after 15 s of silence, given up 10 s later; the probe of row 19 would need 30 s.
+    // The PING goes out after 15 s of silence and is given up 10 s later; the ping of row 19 would need 30 s.
     assert!(began.elapsed() <= secs(27), "{:?}", began.elapsed());
 }
 
@@ -350,7 +350,7 @@ async fn a_stalled_connection_is_not_used_again() {
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_nobody_used_for_60_s_is_closed_and_not_used_again() {
     let rig = Rig::over(Protocol::Http2Tls);
-    // Without a standing stream nothing is open, and no PING would find out that it is dead.
+    // Without a standing stream no stream is open, and no PING would find out that the connection is dead.
     rig.mcp.rule(When::listen(), Times::Always, |ask| async { ask.status(405, &[], "").await });
     let client = rig.client();
     call(&client, "echo", "a").await.unwrap();
@@ -390,13 +390,13 @@ fn assert_interrupted(rig: &Rig, result: &Result<Json, Error>) {
     assert_eq!(rig.count(When::tool("deploy")), 1);
 }
 
-/// So many calls of `deploy` at once, with keys of their own.
+/// Makes so many calls of `deploy` at once, with keys of their own.
 async fn calls(client: &Client, key: &str, count: usize) -> Vec<Result<Json, Error>> {
     let call = |n| client.request("tools/call", params("deploy", &format!("{key} {n}")));
     join_all((0..count).map(|n| call(n).into_future())).await
 }
 
-/// Lets `deploy` take 5 s.
+/// Makes `deploy` take 5 s.
 fn slow(rig: &Rig) {
     rig.mcp.rule(When::tool("deploy"), Times::Always, |ask| async {
         sleep(secs(5)).await;
@@ -404,7 +404,7 @@ fn slow(rig: &Rig) {
     });
 }
 
-/// Lets `deploy` run and never answer.
+/// Makes `deploy` run and never answer.
 fn runs_and_hangs(rig: &Rig) {
     rig.mcp.rule(When::tool("deploy"), Times::Always, |ask| async {
         ask.run();
@@ -429,7 +429,7 @@ struct Crowd {
     most: AtomicUsize,
 }
 
-/// Counts the streams, and lets `deploy` take 1 s.
+/// Counts the streams, and makes `deploy` take 1 s.
 fn count_streams(rig: &Rig, crowd: &Arc<Crowd>) {
     let crowd = crowd.clone();
     rig.mcp.rule(When::any(), Times::Always, move |ask| {
@@ -446,7 +446,7 @@ fn count_streams(rig: &Rig, crowd: &Arc<Crowd>) {
     });
 }
 
-/// How far a huge answer is, and what its last byte waits for.
+/// The progress of a huge answer, and what its last byte waits for.
 #[derive(Default)]
 struct Steps {
     begun: Notify,
@@ -473,5 +473,5 @@ fn answer_hugely(rig: &Rig, steps: &Arc<Steps>) {
     });
 }
 
-/// Just under the limit of 16 MiB for one message.
+/// The size of a huge answer: just under the limit of 16 MiB for one message.
 const HUGE: usize = (16 << 20) - 100;

@@ -1,8 +1,8 @@
 //! The client against a server that breaks connections in exact ways.
 //!
-//! Each scenario runs over HTTP/1.1, HTTP/1.1 over TLS and HTTP/2 over TLS, in memory and under
-//! paused time, where a bound on time is exact. What only real sockets can show has `_on_sockets` in
-//! its name and says nothing about upper bounds of time.
+//! Each scenario runs over HTTP/1.1, HTTP/1.1 over TLS and HTTP/2 over TLS, in memory and under paused time,
+//! where a bound on time is exact. A test of what only real sockets can show has `_on_sockets` in its name
+//! and checks no upper bounds of time.
 
 #![cfg(test)]
 

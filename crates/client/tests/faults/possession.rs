@@ -51,7 +51,7 @@ on_every_carrier! {
     }
 }
 
-/// A proof that says what it was made for.
+/// A proof that names the request that it was made for.
 #[derive(Default)]
 struct Readable {
     made: AtomicUsize,

@@ -1,8 +1,8 @@
-//! What proves that a call did not reach the server, and what does not.
+//! The failures that prove that a call did not reach the server, and those that do not.
 //!
-//! The first half has a test for each line of the table in `src/http/proof.rs`: a client that tries
-//! once says that the call did not run, a client that tries on sends it again, and it runs once. The
-//! second half has the failures that prove nothing.
+//! The first half has a test for each line of the table in `src/http/proof.rs`: a client that tries once
+//! reports that the call did not run; a client that keeps trying sends it again, and it runs once. The second
+//! half has the failures that prove nothing.
 
 use bytes::Bytes;
 use futures_util::future::join;
@@ -52,7 +52,7 @@ async fn a_connection_that_breaks_in_the_tls_handshake_proves_it() {
     assert!(said.contains(&Cause::Reset.to_string()), "{said}");
 }
 
-/// The first three writes are those of TLS; the fourth would be HTTP's.
+/// The first three writes are those of TLS; the fourth would be that of HTTP.
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_breaks_in_the_http_handshake_proves_it() {
     let bench = Bench::over(Protocol::Http2Tls);
@@ -176,7 +176,7 @@ async fn a_count_that_moved_below_tls_proves_nothing() {
     settle(&client).await;
     valve.turn(Up::FailsAfter(1));
 
-    // The first record of the request leaves; the write of which it was a part fails.
+    // The first record of the request leaves; the write that it is part of fails.
     let params =
         serde_json::json!({ "name": "deploy", "arguments": { "key": "x".repeat(40_000) } });
     let error = client.request("tools/call", params).await.unwrap_err();
@@ -267,12 +267,12 @@ impl Bench {
         self.rig.builder().dial(self.valve.clone())
     }
 
-    /// Takes all connections away, and lets new ones fail as `trouble` says for 2 s.
+    /// Closes all connections, and makes new ones fail as `trouble` says for 2 s.
     async fn cut_off(&self, trouble: impl AsyncFn()) -> String {
         let before = async || {
             trouble().await;
             self.rig.server.reset_connections();
-            // The client has seen it.
+            // The client has seen the close after this.
             sleep(millis(1)).await;
         };
         let beside = async || {
@@ -283,13 +283,13 @@ impl Bench {
         self.call_amid(before, beside).await
     }
 
-    /// Troubles a call that finds everything in order.
+    /// Causes trouble during a call that begins without any.
     async fn disturb(&self, trouble: impl AsyncFn()) -> String {
         self.call_amid(async || (), trouble).await
     }
 
-    /// Calls after and beside some trouble: a client that tries once says that the call did not run,
-    /// one that tries on makes it run once. Returns the words of the first.
+    /// Calls after and during some trouble: a client that tries once reports that the call did not run, and
+    /// for one that keeps trying it runs once. Returns the words of the first.
     async fn call_amid(&self, before: impl AsyncFn(), beside: impl AsyncFn()) -> String {
         let once = self.builder().retry_policy(RetryPolicy::never()).build().unwrap();
         settle(&once).await;
@@ -308,7 +308,7 @@ impl Bench {
         error.to_string()
     }
 
-    /// Row 1p: no waiting, and the next call dials for itself.
+    /// Checks row 1p: no waiting, and the next call dials for itself.
     async fn assert_lasting(&self, client: &Client) {
         let dials = self.valve.dials();
         for tries in 1..=2 {
@@ -337,7 +337,7 @@ fn assert_in_doubt(error: &Error, kind: Kind) {
     assert_eq!(error.call().unwrap().attempts, 1);
 }
 
-/// Calls an unsafe tool that runs and is then answered so: the call ends in doubt, sent once.
+/// Checks that an unsafe tool that runs and is then answered in this way leaves its call in doubt, sent once.
 async fn assert_nothing_is_proven<Answering>(
     kind: Kind,
     answer: impl Fn(Ask) -> Answering + Send + Sync + 'static,
@@ -358,7 +358,7 @@ async fn assert_nothing_is_proven<Answering>(
     assert_eq!(rig.count(When::tool("deploy")), 1);
 }
 
-/// Writes these bytes in place of an answer, then a FIN.
+/// Writes these bytes in place of an answer, then closes the connection.
 async fn say_and_close(ask: Ask, bytes: impl Into<Bytes>) {
     let mut raw = ask.reply().1.raw().unwrap();
     raw.write(bytes).await;

@@ -1,7 +1,7 @@
 //! Streams that are accepted and dropped again and again: a call on one ends, in time and once.
 //!
-//! A server here names each event `<request>/<number>`: whoever resumes says by that which answer
-//! it waits for and what it has seen of it.
+//! The servers here name each event `<request>/<number>`, so that a resume says which answer it waits for and
+//! what it has seen of it.
 
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ on_every_carrier! {
         assert_gaps_of_at_least(millis(100), &times);
     }
 
-    // On HTTP/2 the standing stream dies with the connection, which must not count for the call.
+    // On HTTP/2 the standing stream dies with the connection, which must not count against the call.
     async fn a_connection_that_is_always_reset_ends_like_a_stream_that_is_dropped(rig: Rig) {
         every_stream(&rig, primes_and_drops_the_connection);
         let started = Instant::now();
@@ -249,7 +249,7 @@ on_every_carrier! {
     }
 }
 
-/// Calls `deploy` with a client that lives for this call.
+/// Calls `deploy` with a client of its own.
 async fn deploy(rig: &Rig) -> Result<String, Error> {
     let client = rig.client();
     call(&client, "deploy", "a").await.map(|result| result.as_str().to_owned())
@@ -268,7 +268,7 @@ async fn calls_for_an_hour(rig: &Rig) -> Duration {
     slowest
 }
 
-/// Lets every stream of a call of `deploy` be served like this: the POST's and the resumed ones.
+/// Serves every stream of a call of `deploy` like this: that of the POST and the resumed ones.
 fn every_stream<Serving>(rig: &Rig, serve: impl Fn(Ask) -> Serving + Copy + Send + Sync + 'static)
 where
     Serving: Future<Output = ()> + Send + 'static,
@@ -277,7 +277,7 @@ where
     rig.mcp.rule(When::resume(), Times::Always, serve);
 }
 
-/// The server that clients reconnected to for ever: it accepts, primes with an id, and closes.
+/// Serves like the server that clients reconnected to for ever: it accepts, primes with an id, and closes.
 async fn primes_and_ends(ask: Ask) {
     let (mut sse, place) = open(ask).await;
     sse.prime(&place.at(1)).await;
@@ -344,7 +344,7 @@ async fn replays_all_and_logs_20_times_and_answers(ask: Ask) {
     sse.finish().await;
 }
 
-/// Has nothing to say for 30 polls, 200 ms apart, and then the answer.
+/// Makes the server answer only after 30 polls, 200 ms apart.
 fn polled_30_times(rig: &Rig) {
     rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
         let (mut sse, place) = open(ask).await;
@@ -362,7 +362,7 @@ fn polled_30_times(rig: &Rig) {
     });
 }
 
-/// Opens a stream for a call, which is run by its POST.
+/// Opens a stream for a call; its POST runs the call.
 async fn open(ask: Ask) -> (Sse, Place) {
     ask.run();
     let place = match ask.id() {
@@ -381,7 +381,7 @@ async fn log(sse: &mut Sse, place: &Place, number: u64) {
     sse.message(Some(&place.at(number)), &message).await;
 }
 
-/// The numbers of the log lines that were delivered.
+/// Returns the numbers of the log lines that were delivered.
 async fn log_lines(inbox: &mut Inbox) -> Vec<u64> {
     let mut numbers = Vec::new();
     while let Ok(delivered) = tokio::time::timeout(secs(1), inbox.next()).await {
@@ -394,25 +394,25 @@ async fn log_lines(inbox: &mut Inbox) -> Vec<u64> {
     numbers
 }
 
-/// A reset may overtake what was sent before it.
+/// Waits until what was sent has arrived, because a reset may overtake it.
 async fn let_it_arrive() {
     tokio::time::sleep(millis(1)).await;
 }
 
-/// Where the stream of an answer is: after this event of this request.
+/// The position in the stream of an answer: after this event of this request.
 struct Place {
     request: Value,
     number: u64,
 }
 
 impl Place {
-    /// The place at which a client resumes.
+    /// Returns the position at which a client resumes.
     fn resumed(entry: &Entry) -> Self {
         let (request, number) = entry.last_event_id.as_ref().unwrap().split_once('/').unwrap();
         Self { request: request.parse().unwrap(), number: number.parse().unwrap() }
     }
 
-    /// The id of an event of this stream.
+    /// Returns the id of an event of this stream.
     fn at(&self, number: u64) -> String {
         format!("{}/{number}", self.request)
     }
@@ -438,7 +438,7 @@ fn assert_given_up_after_8_resumes(rig: &Rig, error: &Error, elapsed: Duration) 
 
 fn assert_asked_for_at_most_60_times(rig: &Rig) {
     let asked = rig.count(When::matches(|entry| entry.http == "GET"));
-    // Every 5 minutes at the latest.
+    // The client asks every 5 minutes at the latest.
     assert!((12..=60).contains(&asked), "{asked}");
 }
 

@@ -1,4 +1,4 @@
-//! One world, one run: with time paused and the seed fixed, every run is the same.
+//! Determinism: with time paused and the seed fixed, all runs are equal.
 
 use ridethrough::event::Seen;
 use ridethrough_lab::{Protocol, Times, When};
@@ -20,7 +20,7 @@ fn another_seed_gives_another_run() {
     assert_ne!(run(Protocol::Http1, 7), run(Protocol::Http1, 8));
 }
 
-/// Everything that client and server saw of a bad day.
+/// Returns everything that client and server saw of a bad day.
 fn run(protocol: Protocol, seed: u64) -> Vec<String> {
     paused(async {
         let rig = Rig::over(protocol);
@@ -41,7 +41,7 @@ fn run(protocol: Protocol, seed: u64) -> Vec<String> {
     })
 }
 
-/// Calls in crowds, through resets, refusals, a restart and lost sessions.
+/// Makes many calls at once, through resets, refusals, a restart and lost sessions.
 async fn a_bad_day(rig: &Rig, client: &ridethrough::Client) {
     rig.mcp.rule(When::tool("read"), Times::Exactly(10), |ask| async {
         ask.status(503, &[("retry-after", "1")], "").await;

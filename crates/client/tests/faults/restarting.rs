@@ -127,7 +127,7 @@ on_every_carrier! {
     }
 }
 
-/// Dials after a bug of its own is over.
+/// A dial that panics until its bug is over.
 struct Panics {
     well_after: Instant,
     then: Valve,
@@ -146,7 +146,7 @@ enum Sessions {
     Lost,
 }
 
-/// Ten callers, one call after the other; the server dies in the middle and comes back.
+/// Runs ten callers, each with one call after the other; the server dies in the middle and comes back.
 async fn steady_calls_through_a_restart(rig: &Rig, sessions: Sessions) {
     rig.mcp.rule(When::tool("deploy"), Times::Always, |ask| async {
         tokio::time::sleep(millis(5)).await;
@@ -179,7 +179,7 @@ async fn steady_calls_through_a_restart(rig: &Rig, sessions: Sessions) {
             let runs = rig.mcp.executions_of("deploy", &key);
             match outcome {
                 Ok(()) => assert_eq!(runs, 1, "{key} was answered"),
-                // Those in flight end by row 3: the server may have run them, and nobody asks twice.
+                // Calls in flight end by row 3: the server may have run them, and they are not sent twice.
                 Err((kind, delivery)) => {
                     assert_eq!((kind, delivery), (Kind::Interrupted, Delivery::Unknown), "{key}");
                     assert!(runs <= 1, "{key}");

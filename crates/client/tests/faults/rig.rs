@@ -1,4 +1,4 @@
-//! A server of the lab and a client of ours, joined by pipes or sockets.
+//! A server of the lab and a client, joined by pipes or sockets.
 
 #[path = "../common/pipes.rs"]
 mod pipes;
@@ -66,7 +66,7 @@ macro_rules! on_every_socket {
     )*};
 }
 
-/// One server and the means to reach it.
+/// A server, and the way to reach it.
 pub(crate) struct Rig {
     pub(crate) server: Server,
     pub(crate) mcp: Mcp,
@@ -74,14 +74,14 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// A server at the other end of pipes.
+    /// Creates a server at the other end of pipes.
     pub(crate) fn over(protocol: Protocol) -> Self {
         let mcp = Mcp::new();
         let server = Server::new(protocol, mcp.clone());
         Self { server, mcp, address: None }
     }
 
-    /// A server on a port of this machine.
+    /// Creates a server on a port of this machine.
     pub(crate) async fn on_sockets(protocol: Protocol) -> Self {
         let mcp = Mcp::new();
         let server = Server::new(protocol, mcp.clone());
@@ -89,7 +89,7 @@ impl Rig {
         Self { server, mcp, address }
     }
 
-    /// A client with the default settings and a fixed seed.
+    /// Creates a client with the default settings and a fixed seed.
     pub(crate) fn client(&self) -> Client {
         self.builder().build().unwrap()
     }
@@ -98,13 +98,13 @@ impl Rig {
         self.builder_to(&self.url())
     }
 
-    /// A client of this URL, wherever that is: pipes lead to the server.
+    /// Returns the builder of a client of this URL, whatever its host: pipes lead to the server.
     pub(crate) fn builder_to(&self, url: &str) -> ClientBuilder {
         let builder = match self.address {
             None => Client::builder(url).dial(Pipes(self.server.clone())),
             Some(_) => Client::builder(url),
         };
-        // What is counted here are requests, those of a handshake among them.
+        // The tests count requests, those of a handshake among them.
         let builder = builder.eras(Era::Legacy).seed(7);
         if self.server.protocol().is_tls() {
             builder.root_certificates(self.server.authority().root_pem())
@@ -121,12 +121,12 @@ impl Rig {
         }
     }
 
-    /// How often the server was asked this.
+    /// Returns how often the server was asked this.
     pub(crate) fn count(&self, when: When) -> usize {
         self.mcp.count(&when)
     }
 
-    /// When, since the server was made, it was asked this.
+    /// Returns when the server was asked this, counted from the making of the server.
     pub(crate) fn times(&self, when: &When) -> Vec<Duration> {
         self.mcp.log().iter().filter(|entry| when.holds(entry)).map(|entry| entry.at).collect()
     }
@@ -136,7 +136,7 @@ impl Rig {
     }
 }
 
-/// Lives through something on a runtime of its own, with time paused.
+/// Runs a future on a runtime of its own, with time paused.
 pub(crate) fn paused<T>(life: impl Future<Output = T>) -> T {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_all().start_paused(true).build().unwrap().block_on(life)
@@ -147,7 +147,7 @@ pub(crate) async fn call(client: &Client, tool: &str, key: &str) -> Result<Json,
     client.request("tools/call", params(tool, key)).await
 }
 
-/// Calls once, and waits until the session stands and a connection rests.
+/// Calls once, and waits until there is a session and an idle connection.
 pub(crate) async fn settle(client: &Client) {
     call(client, "echo", "settle").await.unwrap();
     tokio::time::sleep(secs(1)).await;
@@ -157,7 +157,7 @@ pub(crate) fn params(tool: &str, key: &str) -> Value {
     json!({ "name": tool, "arguments": { "key": key } })
 }
 
-/// A result of a tool.
+/// Returns a tool result with this text.
 pub(crate) fn text(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }

@@ -1,5 +1,5 @@
-//! What must stay between a client and its server: tokens do not follow a redirect to another
-//! origin, and nothing secret is printed.
+//! What only a client and its server may know: tokens do not follow a redirect to another origin, and nothing
+//! secret is printed.
 
 use ridethrough::error::Kind;
 use ridethrough::{Client, ClientBuilder, Error};
@@ -139,19 +139,19 @@ on_every_carrier! {
     }
 }
 
-/// What only the client and its server may know.
+/// The secrets of the client and its server.
 const SECRETS: [&str; 5] =
     ["s3cret-token", "s3cret-header", "s3cret-query", "s3cret-cookie", "lab-session"];
 
-/// A client that has something to hide.
+/// Returns the builder of a client with secrets.
 fn secretive(rig: &Rig) -> ClientBuilder {
     let builder = rig.builder_to(&format!("{}?key=s3cret-query", rig.url()));
     let hook = Hook::brings(&["s3cret-token-1", "s3cret-token-2"]);
     builder.header("x-key", "s3cret-header").credentials(hook)
 }
 
-/// Goes through all kinds of trouble and returns everything that was said about it. The server
-/// repeats our secrets wherever it can.
+/// Goes through all kinds of trouble and returns everything that was printed about it. The server repeats the
+/// client's secrets wherever it can.
 async fn everything_said(rig: &Rig) -> Vec<String> {
     let client = secretive(rig).build().unwrap();
     let mut events = client.events();
@@ -186,13 +186,13 @@ async fn everything_said(rig: &Rig) -> Vec<String> {
     said
 }
 
-/// How a call that must fail says so, in all ways that it can.
+/// Returns the error of a call that must fail, in all forms in which it can be printed.
 async fn fails(client: &Client) -> String {
     let error = call(client, "deploy", "a").await.unwrap_err();
     format!("{error}\n{error:?}\n{}\n{:?}", error.report(), std::error::Error::source(&error))
 }
 
-/// Answers one call with this, and with a body that repeats all that it was asked with.
+/// Answers one call with this, and with a body that repeats everything in the request.
 fn answer_once(rig: &Rig, status: u16, headers: &'static [(&'static str, &'static str)]) {
     rig.mcp.rule(When::tool("deploy"), Times::Once, move |ask: Ask| {
         let body = asked_with(&ask);
@@ -238,7 +238,7 @@ async fn opens_the_breaker(rig: &Rig, client: &Client) -> Vec<String> {
     said
 }
 
-/// Another server, which has another origin because it has another port.
+/// Another server, on another origin because it has another port.
 struct Other {
     server: Server,
     mcp: Mcp,
@@ -254,12 +254,12 @@ impl Other {
         Self { server, mcp, url: format!("{}://localhost:{port}/mcp", protocol.scheme()) }
     }
 
-    /// All of it that a message may name.
+    /// Returns the origin, which is all that a message may name.
     fn origin(&self) -> &str {
         self.url.trim_end_matches("/mcp")
     }
 
-    /// How often somebody connected or asked.
+    /// Returns how often a client connected or sent a request.
     fn contacts(&self) -> usize {
         self.server.dials() as usize + self.mcp.count(&When::any())
     }
@@ -269,7 +269,7 @@ fn kind(error: &Error) -> Kind {
     error.call().unwrap_or_else(|| panic!("an answer: {error}")).kind
 }
 
-/// A call that no redirect has led elsewhere yet.
+/// Matches a call that no redirect has led elsewhere yet.
 fn first_path() -> When {
     When::tool("deploy").and(When::matches(|entry| entry.target == "/mcp"))
 }
@@ -281,7 +281,7 @@ fn redirect(rig: &Rig, when: When, status: u16, location: String) {
     });
 }
 
-/// Leads from each target to the next.
+/// Redirects from each target to the next.
 async fn hop(ask: Ask) {
     let hops: u32 = ask.entry.target.trim_start_matches("/mcp?hop=").parse().unwrap_or(0);
     ask.status(307, &[("location", &format!("/mcp?hop={}", hops + 1))], "").await;

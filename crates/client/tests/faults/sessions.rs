@@ -1,4 +1,4 @@
-//! Sessions that are lost: one renewal for all, one retry each, and an end to it.
+//! Lost sessions: one renewal for all calls, one retry for each, and an end to both.
 
 use futures_util::future::join_all;
 use ridethrough::error::Kind;
@@ -27,7 +27,7 @@ on_every_carrier! {
             assert!(result.is_ok(), "{method}: {result:?}");
             assert_eq!(rig.count(When::method("initialize")), 2, "{method}");
             let mut asked = sessions_asked(&rig, method);
-            // A ping is a question too.
+            // A ping counts as a question, too.
             asked.dedup();
             assert_eq!(asked, ["lab-session-1", "lab-session-2"]);
         }
@@ -308,7 +308,7 @@ on_every_carrier! {
     }
 }
 
-/// Everything that a client asks, with params that the lab answers well.
+/// Returns everything that a client asks, with params that the lab answers without an error.
 fn every_method() -> Vec<(&'static str, Value)> {
     vec![
         ("tools/call", params("deploy", "a")),
@@ -326,7 +326,7 @@ fn every_method() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The sessions in which this method was asked, in order.
+/// Returns the sessions in which this method was requested, in order.
 fn sessions_asked(rig: &Rig, method: &str) -> Vec<String> {
     let log = rig.mcp.log();
     let asked = log.into_iter().filter(|entry| When::method(method).holds(entry));
@@ -346,8 +346,8 @@ fn kind(error: &Error) -> Kind {
     error.call().unwrap_or_else(|| panic!("an answer: {error}")).kind
 }
 
-/// Every call finds its session gone, however new it is; but not for ever, so that a client that
-/// never stops trying fails its test instead of hanging it.
+/// Makes every call find its session gone, however new it is; but not for ever, so that a client that never
+/// stops trying fails its test instead of hanging it.
 fn sessions_die_at_once(rig: &Rig) {
     for when in [When::tool("deploy"), When::method("ping")] {
         rig.mcp.rule(when, Times::Exactly(100), |ask: Ask| ask.status(404, &[], ""));
@@ -358,7 +358,7 @@ fn refuse(rig: &Rig, when: When, status: u16) {
     rig.mcp.rule(when, Times::Always, move |ask| ask.status(status, &[], ""));
 }
 
-/// Opens the breaker by sessions that die at once, and heals the server.
+/// Opens the breaker by sessions that die at once, and repairs the server.
 async fn open_the_breaker(rig: &Rig, client: &Client) {
     sessions_die_at_once(rig);
     for _ in 0..5 {
@@ -368,7 +368,7 @@ async fn open_the_breaker(rig: &Rig, client: &Client) {
     rig.mcp.clear_rules();
 }
 
-/// Drops a call and sees it end in the same moment.
+/// Drops a call and checks that it ends at once.
 async fn ends_at_once_as_cancelled(client: &Client, pending: ridethrough::call::Pending) {
     let mut events = client.events();
     let before = Instant::now();
@@ -394,7 +394,7 @@ async fn wait_for(events: &mut Events, is_meant: impl Fn(&Event) -> bool) -> Eve
     tokio::time::timeout(secs(60), waiting).await.expect("it happens")
 }
 
-/// Lets everything happen that happens without a test's doing.
+/// Lets everything happen that needs no further step of the test.
 async fn settle() {
     tokio::time::sleep(millis(1)).await;
 }

@@ -1,6 +1,6 @@
-//! Refusals that pass: a busy server, a gateway without a backend, a standing stream turned away.
+//! Refusals that pass: a busy server, a gateway without a backend, a refused standing stream.
 //!
-//! They cost the call that meets them a wait at most, or fail that call and no other.
+//! They make the call that meets them wait at most, or fail that call and no other.
 
 use std::time::Duration;
 
@@ -142,7 +142,7 @@ on_every_carrier! {
         assert_interrupted_and_sent_once(&rig, "deploy", 502).await;
     }
 
-    // The client never asked what the tools are like, and must not guess.
+    // The client never asked for the annotations of the tools, and must not guess.
     async fn a_tool_that_nobody_knows_to_be_read_only_is_sent_once(rig: Rig) {
         assert_interrupted_and_sent_once(&rig, "read", 503).await;
     }
@@ -205,7 +205,7 @@ on_every_carrier! {
         assert_asked_for_once_in_an_hour(&rig).await;
     }
 
-    // It was there, so that this server has one; and its session is alive.
+    // There was a standing stream before, so this server has one; and its session is alive.
     async fn a_standing_stream_answered_404_later_comes_back_and_brings_news(rig: Rig) {
         rig.mcp.rule(When::listen(), Times::Once, |ask| async { ask.sse().await.finish().await });
         refuse(&rig, When::listen(), Times::Once, 404, &[]);
@@ -249,7 +249,7 @@ on_every_carrier! {
     }
 }
 
-/// The server drops the stream of `deploy` behind an id, which names the request, while it runs.
+/// Makes the server drop the stream of `deploy` after an id, which names the request, while the tool runs.
 fn drops_the_first_stream(rig: &Rig) {
     rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
         ask.run();
@@ -266,7 +266,7 @@ async fn answers_on_a_resumed_stream(ask: Ask) {
     ask.sse().await.event_and_finish(None, &answer.to_string()).await;
 }
 
-/// What the TypeScript SDK says to a GET that does not accept what it should.
+/// Answers as the TypeScript SDK does to a GET that does not accept what it should.
 async fn is_not_acceptable(ask: Ask) {
     let error = ask.error(-32000, "Not Acceptable: Client must accept text/event-stream");
     ask.status(406, &[("content-type", "application/json")], error).await;
@@ -334,8 +334,8 @@ async fn assert_sent_again_once_listed(rig: &Rig, status: u16) {
     assert_eq!(rig.count(When::tool("read")), 2);
 }
 
-/// Calls while the standing stream fails, short ones and one that is under way all the time: each
-/// is sent once, in one session, and takes no longer than the server does.
+/// Checks that calls are unaffected while the standing stream fails, short ones and one that runs all the
+/// time: each is sent once, in one session, and takes no longer than the server does.
 async fn assert_calls_are_untouched(rig: &Rig) {
     rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
         tokio::time::sleep(secs(20)).await;
@@ -371,7 +371,7 @@ async fn assert_asked_for_once_in_an_hour(rig: &Rig) {
     assert_eq!(rig.count(When::listen()), 1);
 }
 
-/// What the server says once the standing stream is there again, after a minute, reaches the inbox.
+/// Checks that what the server sends once the standing stream is back, after a minute, reaches the inbox.
 async fn assert_news_after_it_came_back(rig: &Rig) {
     let client = rig.client();
     let mut inbox = client.inbox();

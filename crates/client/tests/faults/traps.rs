@@ -1,7 +1,7 @@
-//! Three ways in which a connection can deceive, and which connections are used again.
+//! Three states in which a connection looks better than it is, and which connections are used again.
 //!
-//! Late flush: bytes that leave after an error was reported. Stale readiness: an end that the kernel
-//! has and the runtime has not seen. Unsolicited 408: words that would pass for the next answer.
+//! Late flush: bytes that leave after an error was reported. Stale readiness: an end that the kernel has and
+//! the runtime has not seen. Unsolicited 408: bytes that would be taken for the next answer.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -284,7 +284,7 @@ async fn after_a_burst_sequential_calls_use_one_connection() {
     assert_eq!(connections_of(&rig, "echo").len(), 1);
 }
 
-/// How many connections two calls use with so long a rest between them.
+/// Returns how many connections two calls use with so long an idle time between them.
 async fn connections_with_a_rest_of(time: Duration) -> usize {
     let rig = Rig::over(Protocol::Http1);
     let client = rig.client();
@@ -294,8 +294,8 @@ async fn connections_with_a_rest_of(time: Duration) -> usize {
     connections_of(&rig, "echo").len()
 }
 
-/// A server and a client on sockets, each with a runtime of its own. While the test waits outside of
-/// the client's, that one sees nothing of what arrives.
+/// A server and a client on sockets, each with a runtime of its own. While the test waits outside of the
+/// client's runtime, the client sees nothing of what arrives.
 struct Town {
     rig: Rig,
     client: Client,
@@ -313,7 +313,8 @@ impl Town {
         let client = client_side.block_on(async {
             let client = rig.client();
             client.connect().await.unwrap();
-            // A connection in the middle of its making would never be idle: nobody runs the client then.
+            // A connection that is still being made would never become idle, because the client's runtime
+            // does not run then.
             while rig.count(When::listen()) == 0 {
                 sleep(millis(1)).await;
             }
@@ -322,22 +323,22 @@ impl Town {
         Self { rig, client, client_side, _server_side: server_side }
     }
 
-    /// Lets the server end every connection, and waits until the kernel knows.
+    /// Makes the server end every connection, and waits until the kernel knows.
     fn close_all(&self, end: impl Fn(&Server)) {
         while self.rig.server.open_connections() > 0 {
-            // Again and again: the handshake of the client may still keep one busy.
+            // This is repeated, because the client's handshake may still keep a connection busy.
             end(&self.rig.server);
             std::thread::sleep(Duration::from_micros(100));
         }
     }
 }
 
-/// A standing stream is never idle: the server would not close its connection.
+/// Refuses the standing stream, which is never idle: the server would not close its connection.
 fn without_standing_stream(rig: &Rig) {
     rig.mcp.rule(When::listen(), Times::Always, |ask| ask.status(405, &[], ""));
 }
 
-/// The connection of `deploy` carried nothing after it.
+/// Checks that the connection of `deploy` carried nothing after it.
 fn assert_left_behind(rig: &Rig) {
     let log = rig.mcp.log();
     let deploy = log.iter().position(|entry| When::tool("deploy").holds(entry)).unwrap();
@@ -346,7 +347,7 @@ fn assert_left_behind(rig: &Rig) {
     assert!(!later.contains(&log[deploy].connection), "{later:?}");
 }
 
-/// The connections on which a tool was called.
+/// Returns the connections on which a tool was called.
 fn connections_of(rig: &Rig, tool: &str) -> BTreeSet<u64> {
     let tool = When::tool(tool);
     rig.mcp.log().iter().filter(|entry| tool.holds(entry)).map(|entry| entry.connection).collect()

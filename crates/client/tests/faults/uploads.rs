@@ -1,5 +1,5 @@
-//! Servers that answer before they have read the request, and then neither read on nor close: what is
-//! left of the upload must hold up nobody else.
+//! Servers that answer before they have read the request, and then neither read on nor close: the rest of the
+//! upload must not delay other requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -65,7 +65,7 @@ async fn what_the_server_stopped_reading_takes_no_http2_stream_from_others() {
     assert!(next.is_ok(), "{next:?}");
 }
 
-/// Calls with more than the server cares to read.
+/// Calls with more bytes than the server reads.
 async fn upload(client: &Client) -> Kind {
     let params = json!({ "name": "deploy", "arguments": { "key": "x".repeat(1 << 20) } });
     let call = client.request("tools/call", params).timeout(secs(20));
@@ -169,7 +169,7 @@ async fn serve_http2(io: Pipe, tls: tokio_rustls::TlsAcceptor) {
     }
 }
 
-/// The answer to a message; none to a notification.
+/// Returns the answer to a message; `None` for a notification.
 fn answer(message: &[u8]) -> Option<String> {
     let message: Value = serde_json::from_slice(message).unwrap_or_default();
     let result = match message["method"].as_str() {

@@ -1,7 +1,7 @@
 //! Pipes with a valve in them: a test decides what becomes of the bytes that a client writes.
 //!
-//! The valve sits at the client's end, below TLS, and what it does is exact: a write is taken, blocked,
-//! lost or failed at a moment of the test's choosing. New connections flow unless a test says otherwise.
+//! The valve is at the client's end, below TLS. A write is accepted, blocked, lost or failed at a moment that
+//! the test chooses. New connections are open unless a test says otherwise.
 
 use std::io;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use ridethrough::transport::{Connection, Dial, Endpoint, Peek};
 use ridethrough_lab::{Pipe, Server};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Dials a server of the lab. Clones are the same valve.
+/// Dials a server of the lab. Clones share one valve.
 #[derive(Clone)]
 pub(crate) struct Valve {
     server: Server,
@@ -24,22 +24,22 @@ pub(crate) struct Valve {
 /// What becomes of the bytes that a client writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Up {
-    /// No write is taken.
+    /// No write is accepted.
     Blocked,
-    /// So many writes are taken; those after them fail.
+    /// So many writes are accepted; those after them fail.
     FailsAfter(usize),
     #[default]
     Flows,
-    /// Every write is taken, and nothing arrives.
+    /// Every write is accepted, and nothing arrives.
     Lost,
-    /// Flows up to the end of the first head of an HTTP/1.1 request, then is blocked.
+    /// Bytes pass up to the end of the first head of an HTTP/1.1 request; then writes are blocked.
     UntilHead,
 }
 
-/// What a look at an idle connection tells.
+/// What a look at an idle connection reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sight {
-    /// That nothing waits to be read, true or not: as with a runtime that has not polled its
+    /// Nothing waits to be read, whether that is true or not: as with a runtime that has not polled its
     /// sockets for a while.
     Blind,
     True,
@@ -63,12 +63,12 @@ impl Valve {
         Self { server: server.clone(), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Turns the valve of every connection that was made so far.
+    /// Sets the valve of every connection that was made so far.
     pub(crate) fn turn(&self, up: Up) {
         self.each(|flow| flow.up = up);
     }
 
-    /// Lets every connection that was made so far read an end; what is written still arrives.
+    /// Makes every connection that was made so far read an end; what is written still arrives.
     pub(crate) fn half_close(&self) {
         self.each(|flow| flow.is_ended = true);
     }
@@ -80,12 +80,12 @@ impl Valve {
         self.each(|flow| flow.is_stale = true);
     }
 
-    /// Turns the valve of the next connection that is made, and of no other.
+    /// Sets the valve of the next connection that is made, and of no other.
     pub(crate) fn turn_next(&self, up: Up) {
         self.state().next = up;
     }
 
-    /// Lets dials fail for this cause, or succeed again.
+    /// Makes dials fail for this cause, or succeed again.
     pub(crate) fn fail_dials(&self, cause: Option<Cause>) {
         self.state().failing = cause;
     }
@@ -106,7 +106,7 @@ impl Valve {
         self.state.lock().unwrap()
     }
 
-    /// Takes note of a dial; the valve of its connection, or why there will be none.
+    /// Notes a dial, and returns the valve of its connection, or the failure.
     fn begin(&self) -> Result<(Arc<Mutex<Flow>>, Sight), Failure> {
         let mut state = self.state();
         state.dials += 1;
@@ -147,9 +147,9 @@ impl Peek for Look {
 #[derive(Default)]
 struct Flow {
     up: Up,
-    /// The client reads an end.
+    /// Whether the client reads an end.
     is_ended: bool,
-    /// The client reads nothing until it writes.
+    /// Whether the client reads nothing until it writes.
     is_stale: bool,
     wakers: Vec<Waker>,
 }

@@ -1,5 +1,5 @@
-//! Many answers at once, each within the limit of a message and together beyond the link's memory: they
-//! are read one after the other, and all of them arrive.
+//! Many answers at once, each within the limit of a message and together beyond the link's memory: they are
+//! read one after the other, and all of them arrive.
 
 use std::time::Duration;
 
@@ -59,14 +59,14 @@ on_every_carrier! {
         assert!(matches!(heard, Some(Delivered::Notification { .. })), "{heard:?}");
         assert!(small.is_ok(), "{small:?}");
         assert!(!waiting.is_finished());
-        // Those that are given up make room for the others.
+        // Calls that were given up make room for the others.
         drop(stuck);
         let length = timeout(secs(1), waiting).await.expect("there is room").unwrap();
         assert!(length.unwrap() > MEBIBYTE);
     }
 }
 
-/// Whoever waits for memory has not been left by its server.
+/// A call that waits for memory has not been abandoned by its server.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waits_for_memory_is_not_taken_for_one_whose_server_is_silent() {
     let rig = Rig::over(Protocol::Http1);
@@ -92,14 +92,14 @@ async fn a_call_that_waits_for_memory_is_not_taken_for_one_whose_server_is_silen
     assert!(length.unwrap() > MEBIBYTE);
 }
 
-/// How an answer is framed.
+/// The framing of an answer.
 #[derive(Clone, Copy)]
 enum Form {
     Json,
     Sse,
 }
 
-/// How long the result of a tool is; the result itself is not kept, nor counted.
+/// Returns the length of a tool's result; the result itself is neither kept nor counted.
 async fn length(client: &Client, tool: &str) -> Result<usize, Error> {
     Ok(call(client, tool, "a").await?.as_str().len())
 }
@@ -131,7 +131,7 @@ async fn never_ends(ask: Ask) {
         }
         tokio::task::yield_now().await;
     }
-    // A sign of life now and then: the server is slow, not silent.
+    // The server is slow, not silent: it gives a sign of life now and then.
     while stream.send(" ").await {
         sleep(PAUSE).await;
     }

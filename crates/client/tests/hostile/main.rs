@@ -1,8 +1,8 @@
-//! Servers that mean harm, or are broken enough to do it by accident.
+//! Servers that are hostile, or broken enough to do harm by accident.
 //!
-//! Whatever they send: a typed error or the right answer, no panic, and never more memory than twice
-//! the message limit and 16 MiB, the server's own share in this process included. After each of them
-//! the client still works.
+//! Whatever they send, the client returns a typed error or the right answer, does not panic, and never uses
+//! more memory than twice the message limit and 16 MiB, the server's own share in this process included.
+//! After each of them the client still works.
 
 #![cfg(test)]
 
@@ -221,7 +221,7 @@ on_every_carrier! {
         let _alone = alone().await;
         rig.mcp.rule(When::tool("deploy"), Times::Always, |ask| async {
             let mut sse = ask.sse().await;
-            // A comment does not end an event: what came before it is still held.
+            // A comment does not end an event: its bytes so far are still held.
             for _ in 0..24 {
                 sse.raw(format!("data: {}\n:\n", "x".repeat(64 * 1024))).await;
             }
@@ -250,7 +250,7 @@ on_every_carrier! {
                 if !stream.send(" ").await {
                     return;
                 }
-                // Or the crumbs would pile up on the server's side of this process.
+                // Without this, the small pieces would pile up on the server's side of this process.
                 tokio::task::yield_now().await;
             }
             stream.finish().await;
@@ -293,7 +293,7 @@ on_every_carrier! {
     }
 }
 
-/// What is kept of a message must not hold on to the rest of it.
+/// What is kept of a message must not keep the rest of it in memory.
 #[tokio::test(start_paused = true)]
 async fn notifications_that_nobody_reads_do_not_keep_their_ballast() {
     let rig = Rig::over(Protocol::Http1);
@@ -355,7 +355,7 @@ fn small(rig: &Rig) -> ridethrough::ClientBuilder {
     rig.builder().message_limit(1 << 20)
 }
 
-/// How much memory a hundred such messages cost, of almost a mebibyte each.
+/// Returns how much memory a hundred such messages cost, of almost a mebibyte each.
 async fn peak_of(
     rig: &Rig,
     client: &ridethrough::Client,
@@ -380,11 +380,11 @@ async fn peak_of(
     ALLOCATOR.peak_usage() - before
 }
 
-/// Three messages of a mebibyte, twice because buffers double, and the server's own share.
+/// The bound for three messages of a mebibyte, twice because buffers double, and the server's own share.
 const UNREAD: usize = (2 * 3 + 16) << 20;
 
-/// Calls `deploy`, which a rule has poisoned; then shows that the client still works, and that the
-/// bound on memory was kept.
+/// Calls `deploy`, for which a rule sends something hostile; then checks that the client still works, and
+/// that the bound on memory was kept.
 async fn ask_within_memory(rig: &Rig) -> Result<Json, Error> {
     let _alone = alone().await;
     let client = rig.client();
@@ -403,7 +403,7 @@ async fn ask_within_memory(rig: &Rig) -> Result<Json, Error> {
     result
 }
 
-/// The allocator counts for the whole process: one test at a time.
+/// Waits until no other test runs, because the allocator counts for the whole process.
 async fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::const_new(());
     TURN.lock().await
@@ -415,7 +415,7 @@ async fn open(ask: Ask, content: &str) -> Stream {
     reply.open(head.body(()).unwrap()).await
 }
 
-/// Sends a gibibyte, or as much as the client takes.
+/// Sends a gibibyte, or as much as the client accepts.
 async fn flood(mut stream: Stream, first: &'static str, then: &str) {
     let piece = Bytes::from(then.repeat(64 * 1024));
     let mut is_there = stream.send(first).await;
@@ -428,7 +428,7 @@ async fn flood(mut stream: Stream, first: &'static str, then: &str) {
     stream.finish().await;
 }
 
-/// The answer is not blamed on the server, and whoever wants it all the same knows what to do.
+/// Checks that the error does not blame the server, and says how to receive such an answer.
 fn assert_says_its_limit(error: &Error) {
     assert_eq!(kind(error), Kind::TooLarge);
     assert!(error.to_string().contains("of more than 16 MiB"), "{error}");

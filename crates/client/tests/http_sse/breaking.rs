@@ -1,4 +1,4 @@
-//! What happens when the stream breaks, and what comes after it.
+//! A stream that breaks, and what follows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +30,7 @@ on_both! {
         assert!(safe_one.await.unwrap().is_ok());
         assert_eq!(rig.old.mcp().executions("deploy"), 1);
         assert_eq!(rig.old.mcp().executions("read"), 2);
-        // The old way is remembered: no POST to the stream's own address, and one new stream.
+        // The client remembers HTTP+SSE: no POST to the stream's own address, and one new stream.
         assert_eq!(rig.count(&to_the_streams_address(When::method("initialize"))), 1);
         assert_eq!((rig.count(&When::listen()), rig.old.streams()), (2, 1));
     }
@@ -80,7 +80,8 @@ on_both! {
         assert_eq!((rig.count(&When::listen()), rig.old.streams()), (2, 1));
     }
 
-    /// The server no longer knows the session when `initialize` comes: no word about what it speaks.
+    /// The server no longer knows the session when `initialize` comes, which says nothing about what it
+    /// speaks.
     async fn a_stream_that_ends_once_it_has_named_its_address_is_opened_anew(rig: Rig) {
         rig.old.mcp().rule(When::listen(), Times::Once, |ask| async move {
             let mut sse = ask.sse().await;
@@ -105,7 +106,7 @@ on_both! {
 
         call(&client, "deploy", "b").await.unwrap();
 
-        // No `initialize` goes where only a stream is.
+        // No `initialize` is sent to the stream's address.
         assert_eq!(rig.count(&to_the_streams_address(When::method("initialize"))), 1);
         assert_eq!((rig.count(&When::listen()), rig.old.streams()), (3, 1));
     }
@@ -142,7 +143,7 @@ on_both! {
     async fn a_stream_that_says_nothing_any_more_is_left_for_a_new_one(rig: Rig) {
         let client = rig.client();
         client.tools().await.unwrap();
-        // Whatever comes on this stream from now on is lost, and the server takes every message.
+        // Everything on this stream is lost from now on, and the server accepts every message.
         let deaf = When::matches(|it| it.target.ends_with("old-session-1"));
         rig.old.mcp().rule(deaf, Times::Always, |ask| async move {
             ask.status(202, &[], "Accepted").await;
@@ -234,7 +235,7 @@ async fn a_server_that_is_rolled_back_is_followed_too() {
     assert_eq!(fallbacks(&mut events), 1);
 }
 
-/// A call that is under way.
+/// Starts a call.
 fn begun(client: &Client, tool: &str) -> JoinHandle<Result<Json, Error>> {
     let params = json!({"name": tool, "arguments": {}});
     let call = client.request("tools/call", params);

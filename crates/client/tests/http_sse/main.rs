@@ -1,6 +1,6 @@
 //! The client against a server of 2024-11-05, which speaks HTTP+SSE.
 //!
-//! In memory and under paused time, over HTTP/1.1 and over HTTP/2.
+//! The tests run in memory and under paused time, over HTTP/1.1 and over HTTP/2.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! Servers that answer a request in the body of its POST, where this revision has it on the stream.
+//! Servers that answer a request in the body of its POST, where this revision answers on the stream.
 
 use http::Response;
 use ridethrough_lab::{Ask, Protocol, Times, When};

@@ -1,4 +1,4 @@
-//! What is not taken for HTTP+SSE, and what is refused of it.
+//! Answers that are not taken for HTTP+SSE, and parts of it that are refused.
 
 use ridethrough::Era;
 use ridethrough::error::{Delivery, Kind};

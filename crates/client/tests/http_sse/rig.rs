@@ -1,4 +1,4 @@
-//! An old server of the lab and a client of ours, joined by pipes.
+//! An HTTP+SSE server of the lab and a client, joined by pipes.
 
 #[path = "../common/pipes.rs"]
 mod pipes;
@@ -46,7 +46,7 @@ impl Rig {
         Self::serving(protocol, old.clone(), old)
     }
 
-    /// A server whose service may be more than the old one.
+    /// Creates a server whose service may do more than HTTP+SSE.
     pub(crate) fn serving(protocol: Protocol, old: OldMcp, service: impl Service) -> Self {
         Self { server: Server::new(protocol, service), old }
     }
@@ -66,7 +66,7 @@ impl Rig {
         }
     }
 
-    /// How often the server was asked this.
+    /// Returns how often the server was asked this.
     pub(crate) fn count(&self, when: &When) -> usize {
         self.old.mcp().count(when)
     }
@@ -82,13 +82,13 @@ pub(crate) async fn call(client: &Client, tool: &str, key: &str) -> Result<Json,
     client.request("tools/call", params).await
 }
 
-/// What a tool said.
+/// Returns the text of a tool's result.
 pub(crate) fn text(result: &Json) -> String {
     let result: Value = serde_json::from_str(result.as_str()).unwrap();
     result["content"][0]["text"].as_str().unwrap_or_default().to_owned()
 }
 
-/// How often it was told that the server is spoken to in the old way.
+/// Returns how often an event reported the fallback to HTTP+SSE.
 pub(crate) fn fallbacks(events: &mut Events) -> usize {
     let mut count = 0;
     while let Some(seen) = events.try_next() {
@@ -98,7 +98,7 @@ pub(crate) fn fallbacks(events: &mut Events) -> usize {
     count
 }
 
-/// Lets everything happen that can happen without a wait of its own.
+/// Lets everything happen that needs no further wait.
 pub(crate) async fn settle() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }

@@ -1,4 +1,4 @@
-//! What goes by HTTP+SSE while nothing breaks.
+//! HTTP+SSE without faults.
 
 use futures_util::future::join_all;
 use http::Method;
@@ -22,7 +22,7 @@ on_both! {
         assert_eq!(server.version, Version::V2024_11_05);
         assert_eq!(text(&answer), r#"{"key":"a"}"#);
         assert_eq!((fallbacks(&mut events), rig.old.streams()), (1, 1));
-        // One refused POST, one GET, and everything else where the server said.
+        // One refused POST, one GET, and everything else at the address that the server named.
         let (to_messages, others): (Vec<_>, Vec<_>) =
             rig.log().into_iter().partition(|it| it.target == "/messages?session_id=old-session-1");
         let others: Vec<_> = others.iter().map(|it| (&it.http, &*it.target)).collect();
@@ -117,7 +117,8 @@ on_both! {
         assert_eq!(progress.next().await.unwrap().progress, 1.0);
     }
 
-    // As the SDK for Java does: the POST is answered when the tool is done, and its end is a cancel.
+    // The SDK for Java does so: it answers the POST when the tool is done, and takes its end for a
+    // cancellation.
     async fn progress_does_not_end_a_post_that_waits_for_its_tool(rig: Rig) {
         let client = rig.client();
         client.connect().await.unwrap();

@@ -1,4 +1,4 @@
-//! Servers that want to know their clients: a certificate of ours is shown, and its refusal is final.
+//! Servers that ask for a client certificate: it is presented, and its refusal is final.
 
 use std::time::Duration;
 
@@ -125,7 +125,7 @@ async fn a_certificate_that_is_not_accepted_is_told_in_words_and_with_what_to_do
     }
 }
 
-/// A refused certificate shows itself in the alert only; a connection may break before that arrives.
+/// Only an alert tells of a refused certificate, and a connection may break before the alert arrives.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_without_a_certificate_never_runs_anything_on_sockets() {
     for protocol in TLS {

@@ -1,4 +1,4 @@
-//! Headers of one call: with each request that is made for it, and with no other.
+//! Headers of one call: sent with each of its requests, and with no other.
 
 use std::sync::{Arc, Mutex};
 

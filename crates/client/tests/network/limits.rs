@@ -1,6 +1,6 @@
-//! As many connections as the settings allow, and no more: who waits, for what, and who does not.
+//! The limit of connections: which requests wait, for what, and which do not.
 //!
-//! On HTTP/1.1, where a call holds a connection for as long as it takes.
+//! The tests are about HTTP/1.1, where a call holds a connection for as long as it takes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -30,7 +30,7 @@ async fn never_more_connections_are_open_than_the_limit_and_calls_go_in_order() 
         assert!(most.seen() <= 8, "{protocol:?}: {}", most.seen());
         // Four at a time: 50 calls of 1 s take 13 rounds.
         assert_eq!(began.elapsed().as_secs(), 13, "{protocol:?}");
-        // Those who go out in the same moment may arrive in any order.
+        // Calls that go out at one moment may arrive in any order.
         let rounds: Vec<u32> =
             keys_asked(&rig).iter().map(|key| key.parse::<u32>().unwrap() / 4).collect();
         assert!(rounds.is_sorted(), "{rounds:?}");
@@ -66,7 +66,7 @@ async fn an_answer_to_the_server_passes_while_calls_hold_all_that_is_theirs() {
             let question = json!({ "jsonrpc": "2.0", "id": key, "method": "roots/list" });
             let mut sse = ask.sse().await;
             sse.message(None, &question).await;
-            // It answers the call only when all have answered its questions.
+            // The server answers the call only when all its questions are answered.
             while mcp.count(&When::response()) < 3 {
                 tokio::time::sleep(millis(10)).await;
             }
@@ -216,7 +216,7 @@ const HTTP1: [Protocol; 2] = [Protocol::Http1, Protocol::Http1Tls];
 struct Most(Arc<AtomicUsize>);
 
 impl Most {
-    /// The tool takes so many milliseconds; the server looks around before and after.
+    /// Makes the tool take so many milliseconds; the server counts its connections before and after.
     fn seen_by(rig: &Rig, tool: &str, time: u64) -> Self {
         let most = Arc::new(AtomicUsize::new(0));
         let (seen, server): (_, Server) = (most.clone(), rig.server.clone());

@@ -1,6 +1,6 @@
-//! The way to the server: proxies, client certificates, how many connections, and headers of one call.
+//! The way to the server: proxies, client certificates, the number of connections, and headers of one call.
 //!
-//! In memory and under paused time, where a bound on time is exact.
+//! The tests run in memory and under paused time, where a bound on time is exact.
 
 #![cfg(test)]
 

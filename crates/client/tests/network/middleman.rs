@@ -1,5 +1,5 @@
-//! A proxy of the tests' own, at the other end of pipes: it opens tunnels to a server of the lab, or
-//! does something else instead.
+//! A proxy of the tests' own, at the other end of pipes: it opens tunnels to a server of the lab, or fails in
+//! a chosen way.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -13,42 +13,42 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::rig::Rig;
 
-/// Dials a proxy. Clones are the same one.
+/// Dials a proxy. Clones share one proxy.
 #[derive(Clone)]
 pub(crate) struct Middleman {
     server: Server,
     state: Arc<Mutex<State>>,
 }
 
-/// What a proxy does with those who ask for a tunnel.
+/// What a proxy does with a request for a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Closes instead of an answer.
+    /// It closes the connection instead of an answer.
     Closes,
-    /// Cannot be dialed.
+    /// It cannot be dialed.
     Down,
-    /// Resets instead of an answer.
+    /// It resets the connection instead of an answer.
     Resets,
-    /// Answers this, and says no more.
+    /// It answers with this text, and sends nothing more.
     Says(&'static str),
-    /// Takes the question and says nothing.
+    /// It reads the request and sends nothing.
     Silent,
-    /// Answers with this status.
+    /// It answers with this status.
     Status(u16),
-    /// Opens the tunnel; answers 502 while the server is down.
+    /// It opens the tunnel; it answers 502 while the server is down.
     Tunnels,
 }
 
 struct State {
     way: Way,
     tls: Option<TlsAcceptor>,
-    /// Whom clients meant to dial.
+    /// The addresses that clients dialed.
     dialed: Vec<String>,
-    /// The heads of their questions.
+    /// The heads of their requests.
     asked: Vec<String>,
-    /// All that went through tunnels towards the server.
+    /// All bytes that went through tunnels towards the server.
     carried: Vec<u8>,
-    /// Certificates that clients showed to the proxy itself.
+    /// How many certificates clients presented to the proxy itself.
     certificates_shown: usize,
     /// The clients' connections.
     open: Vec<Control>,
@@ -68,14 +68,14 @@ impl Middleman {
         Self { server: server.clone(), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Speaks TLS to those who dial it, as `proxy.test`, and takes a certificate from those who have one.
+    /// Makes the proxy speak TLS as `proxy.test`, and accept a certificate from clients that have one.
     pub(crate) fn over_tls(self, authority: &Authority) -> Self {
         let config = authority.curious_server_config(&["proxy.test"], &[b"http/1.1"]);
         self.state().tls = Some(config.into());
         self
     }
 
-    /// A client of this rig's server whose connections lead through this proxy.
+    /// Returns the builder of a client of this rig's server whose connections lead through this proxy.
     pub(crate) fn builder(&self, rig: &Rig) -> ClientBuilder {
         rig.builder().dial(self.clone()).proxy(URL)
     }
@@ -84,7 +84,7 @@ impl Middleman {
         self.state().way = way;
     }
 
-    /// Dies: every tunnel is reset, and nobody can dial it.
+    /// Ends the proxy: every tunnel is reset, and it cannot be dialed.
     pub(crate) fn dies(&self) {
         self.goes(Way::Down);
         self.breaks();
@@ -107,7 +107,7 @@ impl Middleman {
         self.state().asked.clone()
     }
 
-    /// Whether this text went through a tunnel, for the proxy to see.
+    /// Whether this text went through a tunnel in a form that the proxy can read.
     pub(crate) fn has_seen(&self, text: &str) -> bool {
         self.state().carried.windows(text.len()).any(|window| window == text.as_bytes())
     }
@@ -135,7 +135,7 @@ impl Middleman {
         }
     }
 
-    /// `None` if the connection is to be reset.
+    /// Answers one connection; `None` if it is to be reset.
     async fn answer(&self, mut io: impl Stream, control: &Control) -> Option<()> {
         let head = read_head(&mut io).await?;
         self.state().asked.push(head);
@@ -222,7 +222,7 @@ async fn pump<A: Stream, B: Stream>(
     loop {
         match from.read(&mut bytes).await {
             Err(_) => return far.reset(),
-            // Who has closed its end does not hear that the other could not be told.
+            // A side that has closed its end need not learn that the other could not be told.
             Ok(0) => return drop(to.shutdown().await),
             Ok(count) => {
                 see(&bytes[..count]);
@@ -234,5 +234,5 @@ async fn pump<A: Stream, B: Stream>(
     }
 }
 
-/// Where the proxy is, and what it knows the tests by.
+/// The URL of the proxy, with the name and password of the tests.
 pub(crate) const URL: &str = "http://us3r:s3cret@proxy.test:3128";

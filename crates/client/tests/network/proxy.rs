@@ -1,5 +1,5 @@
-//! A server that is reached through a proxy: what the proxy is asked, what it sees, and faults behind
-//! and before it.
+//! A server that is reached through a proxy: what the proxy is asked, what it sees, and faults on either side
+//! of it.
 
 use std::sync::{Arc, Mutex};
 
@@ -223,7 +223,7 @@ async fn a_client_told_to_use_no_proxy_uses_none() {
     assert_eq!(rig.mcp.executions("deploy"), 1);
 }
 
-/// Whether a stream of a call is to be resumed, not the standing one.
+/// Whether the request resumes the stream of a call, and not the standing stream.
 fn of_a_call(entry: &ridethrough_lab::Entry) -> bool {
     entry.last_event_id.as_deref() == Some("e1")
 }

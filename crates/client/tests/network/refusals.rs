@@ -1,5 +1,5 @@
-//! Proxies that open no tunnel: what may get better is waited for, what cannot ends the call at once,
-//! and neither leaves a doubt.
+//! Proxies that open no tunnel: the call waits if the trouble may pass and ends at once if it cannot, and
+//! neither leaves it in doubt.
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ on_every_carrier! {
     }
 }
 
-/// The proxy goes this way for 4 s; the call waits, and runs once.
+/// Checks that a call waits while the proxy fails in this way for 4 s, and runs once.
 async fn waits_for_a_proxy_that_goes(rig: &Rig, way: Way) {
     let rig = Rig::over(rig.server.protocol());
     let proxy = Middleman::before(&rig.server);

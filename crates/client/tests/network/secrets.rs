@@ -1,4 +1,4 @@
-//! The name and password for a proxy: in no error, no event, no record and no print of ours.
+//! The name and password for a proxy: they are in no error, no event, no log record and no output.
 
 use ridethrough_lab::{Mood, Protocol};
 
@@ -23,7 +23,7 @@ fn nothing_that_is_said_or_recorded_shows_the_name_or_password_for_a_proxy() {
     }
 }
 
-/// A proxy refuses us, cannot reach the server, dies and comes back.
+/// Runs a client whose proxy refuses it, cannot reach the server, dies and comes back.
 fn live(protocol: Protocol) -> String {
     paused(async {
         let rig = Rig::over(protocol);

@@ -1,4 +1,4 @@
-//! What `rmcp`'s typed client does every day, over our transport.
+//! The everyday calls of `rmcp`'s typed client, over this client as its transport.
 #![expect(deprecated, reason = "roots and logging are what servers of today use")]
 
 use ridethrough::rmcp::Facts;
@@ -44,8 +44,8 @@ async fn the_server_hears_who_rmcp_says_we_are_and_is_told_once_that_we_are_read
     assert!(service.peer_info().unwrap().capabilities.tools.is_some());
 }
 
-/// The link asks for the newest revision it speaks, whatever `rmcp` asks for; `rmcp` sees what the
-/// server agreed to.
+/// The link asks for the newest revision it speaks, whatever `rmcp` asks for; `rmcp` sees the revision that
+/// the server agreed to.
 #[tokio::test(start_paused = true)]
 async fn rmcp_sees_the_revision_that_the_link_agreed_on() {
     let rig = Rig::new(Polling::Asked);

@@ -1,4 +1,4 @@
-//! The end of a service: nothing is left, neither here nor on the server.
+//! The end of a service: nothing of it is left, neither here nor on the server.
 
 use ridethrough::error::Kind;
 use ridethrough::rmcp::Facts;
@@ -75,7 +75,7 @@ async fn a_client_that_is_closed_elsewhere_ends_its_calls_with_facts_and_then_th
     assert!(matches!(reason, QuitReason::Closed));
 }
 
-/// What runs beside the test itself.
+/// Returns how many tasks run beside the test itself.
 fn tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }

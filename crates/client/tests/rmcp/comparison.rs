@@ -1,7 +1,7 @@
-//! The same faults, once over `rmcp`'s own transport and once over ours.
+//! Each fault twice, once over `rmcp`'s own transport and once over this client.
 //!
-//! Written down because it is why this feature exists. When a newer `rmcp` does better, the half that
-//! describes it goes.
+//! These tests show why this feature exists. When a newer `rmcp` does better, the half that describes it is
+//! removed.
 
 use ridethrough::rmcp::Facts;
 use rmcp::service::ServiceError;
@@ -29,7 +29,7 @@ async fn a_restart_of_two_seconds_fails_a_call_over_rmcps_transport_and_not_over
     assert_eq!((here.workshop.runs("echo"), there.workshop.runs("echo")), (1, 0));
 }
 
-/// Over `rmcp`'s transport no time passes between the resumes, and nothing ever ends them.
+/// Over `rmcp`'s own transport no time passes between the resumes, and nothing ever ends them.
 #[tokio::test(start_paused = true)]
 async fn resumes_that_are_accepted_and_cut_end_over_ours_and_spin_over_rmcps_transport() {
     let (here, there) = (Rig::new(Polling::NotAsked), Rig::new(Polling::NotAsked));

@@ -9,7 +9,7 @@ use crate::rig::{Polling, Rig, millis, post, secs, settle, tool};
 
 const FOR_EVER: usize = usize::MAX;
 
-/// A job hung for five hours on this: each accepted reconnect gave the client its attempts back.
+/// A job hung for five hours on this: each accepted reconnect reset the client's count of attempts.
 #[tokio::test(start_paused = true)]
 async fn resumes_that_are_accepted_and_cut_for_ever_end_in_an_error_in_under_30_s() {
     let rig = Rig::new(Polling::NotAsked);
@@ -28,8 +28,8 @@ async fn resumes_that_are_accepted_and_cut_for_ever_end_in_an_error_in_under_30_
     assert!(error.to_string().contains("hint: check whether `steps` took effect"), "{error}");
 }
 
-/// By default `rmcp`'s server sends `retry: 3000`, which is a claim to be polled: then only the
-/// call's deadline ends it, and nobody is hurried.
+/// By default `rmcp`'s server sends `retry: 3000`, which asks to be polled: then only the call's deadline
+/// ends it, and each poll waits as asked.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_asks_to_be_polled_and_never_answers_is_polled_at_its_pace_until_the_deadline()
  {
@@ -43,7 +43,7 @@ async fn a_server_that_asks_to_be_polled_and_never_answers_is_polled_at_its_pace
 
     let facts = Facts::of(&error).unwrap();
     assert_eq!((facts.kind, facts.may_have_run), (Kind::DeadlinePassed, true));
-    // The last wait that it asks for does not fit into the time that is left.
+    // The last wait that the server asks for does not fit into the time that is left.
     assert!((590..=600).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
     let polls = rig.front.times(&Asked::Resume);
     assert!(polls.windows(2).all(|pair| pair[1] - pair[0] >= secs(3)), "{polls:?}");
@@ -68,7 +68,7 @@ async fn a_stream_that_is_cut_is_resumed_and_the_call_gets_its_answer() {
     }
 }
 
-/// One such answer to a resume broke a whole session elsewhere.
+/// One such answer to a resume broke a whole session in another client.
 #[tokio::test(start_paused = true)]
 async fn a_resume_that_is_refused_for_a_moment_costs_an_attempt_and_not_the_session() {
     for status in [429, 502, 503, 504] {

@@ -1,4 +1,4 @@
-//! Stands before `rmcp`'s HTTP service, writes down what passes, and breaks it as it is told.
+//! A layer before `rmcp`'s HTTP service that records what passes, and breaks it as a test says.
 
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -17,15 +17,15 @@ pub(crate) type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 /// A body of `rmcp`'s service.
 pub(crate) type Theirs = BoxBody<Bytes, Infallible>;
 
-/// What a request is.
+/// The kind of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     Delete,
-    /// A message: its method, or nothing for an answer of ours.
+    /// A message, by its method; an empty method for an answer of the client.
     Post(String),
-    /// The stream of a call, taken up again.
+    /// A resume of the stream of a call.
     Resume,
-    /// The standing stream, for the first time or again.
+    /// The standing stream, opened for the first time or again.
     Standing,
 }
 
@@ -58,23 +58,23 @@ struct Rule {
 }
 
 impl Front {
-    /// Does this to the next so many requests of that kind.
+    /// Applies this fault to the next so many requests of that kind.
     pub(crate) fn rule(&self, asked: Asked, fault: Fault, times: usize) {
         self.state.lock().unwrap().rules.push(Rule { asked, fault, left: times });
     }
 
-    /// How many requests of a kind came.
+    /// Returns how many requests of a kind came.
     pub(crate) fn count(&self, asked: &Asked) -> usize {
         self.times(asked).len()
     }
 
-    /// When they came.
+    /// Returns when they came.
     pub(crate) fn times(&self, asked: &Asked) -> Vec<Instant> {
         let state = self.state.lock().unwrap();
         state.seen.iter().filter(|(each, _)| each == asked).map(|(_, at)| *at).collect()
     }
 
-    /// Reads a request and says what is to become of it.
+    /// Reads a request and returns what is to become of it.
     pub(crate) async fn admit(
         &self,
         request: Request<Incoming>,
@@ -99,19 +99,20 @@ impl Front {
     }
 }
 
-/// `rmcp` numbers the events of a call with a slash, and those of the standing stream without one.
+/// Whether a GET resumes the stream of a call: `rmcp` numbers the events of a call with a slash, and those of
+/// the standing stream without one.
 fn resumes_a_call(headers: &HeaderMap) -> bool {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     last.is_some_and(|id| id.contains('/'))
 }
 
-/// The method of a message.
+/// Returns the method of a message.
 fn method(body: &[u8]) -> String {
     let message: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     message["method"].as_str().unwrap_or_default().to_owned()
 }
 
-/// An answer that is nobody's but ours.
+/// Returns an answer that `rmcp`'s service did not give.
 pub(crate) fn refusal(status: u16, retry_after: Option<u64>) -> Response<Body> {
     let mut answer = Response::builder().status(status);
     if let Some(seconds) = retry_after {
@@ -120,18 +121,18 @@ pub(crate) fn refusal(status: u16, retry_after: Option<u64>) -> Response<Body> {
     answer.body(Empty::new().map_err(never).boxed_unsync()).unwrap()
 }
 
-/// A stream that was accepted and broke off.
+/// Returns a stream that was accepted and broke off.
 pub(crate) fn cut_stream() -> Response<Body> {
     let answer = Response::builder().header("content-type", "text/event-stream");
     answer.body(StreamBody::new(cut_here()).boxed_unsync()).unwrap()
 }
 
-/// The answer as it is.
+/// Returns the answer unchanged.
 pub(crate) fn whole(answer: Response<Theirs>) -> Response<Body> {
     answer.map(|body| body.map_err(never).boxed_unsync())
 }
 
-/// The answer up to its `events`th event, and then the end of the connection.
+/// Returns the answer up to its `events`th event, and then the end of the connection.
 pub(crate) fn cut(answer: Response<Theirs>, events: usize) -> Response<Body> {
     answer.map(|body| {
         // `rmcp` writes one frame for each event.
@@ -140,7 +141,7 @@ pub(crate) fn cut(answer: Response<Theirs>, events: usize) -> Response<Body> {
     })
 }
 
-/// A body's sudden end. It waits for a turn, because hyper flushes when it waits for a body.
+/// Returns the sudden end of a body. It waits for a turn, because hyper flushes when it waits for a body.
 fn cut_here() -> impl Stream<Item = Result<Frame<Bytes>, std::io::Error>> + Send {
     futures_util::stream::once(async {
         tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! A handler of `rmcp`'s client side that answers what it is asked and writes down what it hears.
+//! A handler of `rmcp`'s client side that answers questions and records everything that it is told.
 #![expect(deprecated, reason = "sampling, roots and logging are what servers of today use")]
 
 use std::sync::{Arc, Mutex};
@@ -12,11 +12,11 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
 
-/// Clones write into the same book.
+/// The handler. Clones share one record.
 #[derive(Clone, Default)]
 pub(crate) struct Guest {
     book: Arc<Mutex<Vec<String>>>,
-    /// Never finds the words for a message.
+    /// Whether it never answers a request for a message.
     hesitates: bool,
 }
 

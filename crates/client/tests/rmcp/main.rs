@@ -1,8 +1,7 @@
-//! The official SDK over our client, against its own server, with faults in between.
+//! The official SDK over this client, against the SDK's own server, with faults in between.
 //!
-//! Both ends are `rmcp`'s: its typed client and its Streamable HTTP service, joined by our transport
-//! and by pipes, under paused time. What breaks is told to the [`front`] that stands before the
-//! service.
+//! Both ends are `rmcp`'s: its typed client and its Streamable HTTP service, joined by this client and by
+//! pipes, under paused time. The [`front`] before the service makes the faults.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! What the server asks `rmcp`'s handler, on its way through the link.
+//! Questions of the server to `rmcp`'s handler, on their way through the link.
 
 use rmcp::ServiceExt;
 use rmcp::model::{CallToolRequest, ClientRequest};

@@ -31,7 +31,7 @@ use crate::workshop::Workshop;
 
 type Service = StreamableHttpService<Workshop, LocalSessionManager>;
 
-/// One server of `rmcp`'s. Clones are the same server.
+/// A server of `rmcp`. Clones share one server.
 #[derive(Clone)]
 pub(crate) struct Rig {
     pub(crate) front: Arc<Front>,
@@ -40,14 +40,14 @@ pub(crate) struct Rig {
     life: Arc<Mutex<Life>>,
 }
 
-/// Whether the server asks to be polled, by `retry:`. It does by default.
+/// Whether the server asks to be polled, by `retry:`, as it does by default.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Polling {
     Asked,
     NotAsked,
 }
 
-/// A server process: what dies with it.
+/// What dies with a server process.
 struct Life {
     running: Option<Running>,
     connections: Vec<AbortHandle>,
@@ -68,14 +68,14 @@ impl Rig {
         rig
     }
 
-    /// Our client, served by `rmcp` with a handler that writes everything down.
+    /// Returns this client as a service of `rmcp`, with a handler that records everything.
     pub(crate) async fn served(&self) -> (RunningService<RoleClient, Guest>, Guest) {
         let guest = Guest::default();
         let client = self.builder().build().unwrap();
         (guest.clone().serve(client).await.unwrap(), guest)
     }
 
-    /// The same, with a count of what `rmcp` is told.
+    /// Returns this client as a service of `rmcp`, with a count of the ends of calls that `rmcp` is told.
     pub(crate) async fn tallied(&self) -> (RunningService<RoleClient, Guest>, Tally) {
         let tally = Tally::default();
         let client = ClientTransport::new(self.builder().build().unwrap());
@@ -87,18 +87,18 @@ impl Rig {
         Client::builder("http://localhost/mcp").eras(Era::Legacy).dial(self.clone()).seed(7)
     }
 
-    /// How many connections were made.
+    /// Returns how many connections were made.
     pub(crate) fn dials(&self) -> usize {
         self.life.lock().unwrap().dials
     }
 
-    /// The server forgets every session.
+    /// Makes the server forget every session.
     pub(crate) async fn forget_sessions(&self) {
         let sessions = self.life.lock().unwrap().running.as_ref().unwrap().sessions.clone();
         sessions.sessions.write().await.clear();
     }
 
-    /// How many sessions the server knows.
+    /// Returns how many sessions the server knows.
     pub(crate) async fn sessions(&self) -> usize {
         let sessions = self.life.lock().unwrap().running.as_ref().unwrap().sessions.clone();
         sessions.sessions.read().await.len()
@@ -113,8 +113,8 @@ impl Rig {
         life.connections.drain(..).for_each(|connection| connection.abort());
     }
 
-    /// Lets tools that wait end once so many resumes have come. `rmcp`'s server keeps no answer for
-    /// a stream that nobody reads.
+    /// Lets tools that wait end once so many resumes have come. `rmcp`'s server keeps no answer for a stream
+    /// without a reader.
     pub(crate) async fn open_after_resumes(&self, resumes: usize) {
         while self.front.count(&Asked::Resume) < resumes {
             tokio::time::sleep(millis(100)).await;
@@ -130,10 +130,10 @@ impl Rig {
         }
     }
 
-    /// A new server where the old one was.
+    /// Starts a new server in place of the old one.
     pub(crate) fn restart(&self) {
         let mut sessions = LocalSessionManager::default();
-        // Its keep-alive counts real time, and spins while time is paused.
+        // The keep-alive of `rmcp` counts real time, and spins while time is paused.
         let mut config = StreamableHttpServerConfig::default().with_sse_keep_alive(None);
         if self.polling == Polling::NotAsked {
             sessions.session_config.sse_retry = None;
@@ -145,7 +145,7 @@ impl Rig {
         self.life.lock().unwrap().running = Some(Running { service, sessions });
     }
 
-    /// The same, later.
+    /// Starts a new server in place of the old one, after this time.
     pub(crate) fn restart_in(&self, time: Duration) {
         let rig = self.clone();
         tokio::spawn(async move {
@@ -173,7 +173,7 @@ fn serve(pipe: Pipe, front: Arc<Front>, service: Service) -> JoinHandle<()> {
     });
     tokio::spawn(async move {
         let connection = hyper::server::conn::http1::Builder::new();
-        // A connection that was cut ends with an error: that is what was asked for.
+        // A connection that a test cut ends with an error, as it should.
         let _ = connection.serve_connection(TokioIo::new(pipe), answer).await;
     })
 }
@@ -208,7 +208,7 @@ impl Peek for Look {
     }
 }
 
-/// How many calls were told to have ended.
+/// How many calls were reported as ended.
 #[derive(Clone, Default)]
 pub(crate) struct Tally(Arc<AtomicUsize>);
 
@@ -218,7 +218,7 @@ impl Tally {
     }
 }
 
-/// Our transport, watched.
+/// The transport, with a count of the ends of calls.
 struct Tallied {
     transport: ClientTransport,
     tally: Tally,
@@ -247,7 +247,7 @@ impl Transport<RoleClient> for Tallied {
     }
 }
 
-/// A tool without arguments.
+/// Returns a call of this tool, without arguments.
 pub(crate) fn tool(name: &'static str) -> CallToolRequestParams {
     CallToolRequestParams::new(name)
 }

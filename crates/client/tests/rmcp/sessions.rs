@@ -29,8 +29,8 @@ async fn ten_callers_that_find_their_session_forgotten_share_one_new_one() {
     assert_eq!(tally.ends(), 12, "initialize, and each call once");
 }
 
-/// The stream of a call ends when its session does: the call may have run, and is not repeated.
-/// Those that come after it find a new session.
+/// The stream of a call ends when its session does: the call may have run, and is not repeated. Later calls
+/// find a new session.
 #[tokio::test(start_paused = true)]
 async fn a_call_in_flight_whose_session_is_forgotten_is_in_doubt_and_the_next_succeeds() {
     let rig = Rig::new(Polling::NotAsked);
@@ -78,7 +78,7 @@ async fn a_call_in_flight_on_a_killed_server_is_in_doubt_unless_its_tool_only_re
         rig.kill();
         rig.restart_in(secs(2));
         tokio::time::sleep(secs(1)).await;
-        // The tools of the dead server are in this process, and take one each.
+        // The tools of the dead server run in this process, and take one permit each.
         rig.workshop.gate.0.add_permits(3);
     };
 
@@ -90,7 +90,7 @@ async fn a_call_in_flight_on_a_killed_server_is_in_doubt_unless_its_tool_only_re
     assert_eq!((rig.workshop.runs("wait"), rig.workshop.runs("look")), (1, 2));
 }
 
-/// Handlers live from what the server tells, so that a service stays connected without calls.
+/// Handlers depend on the server's messages, so a service stays connected without calls.
 #[tokio::test(start_paused = true)]
 async fn a_service_that_only_listens_finds_the_next_server_by_itself() {
     let rig = Rig::new(Polling::Asked);

@@ -1,6 +1,6 @@
-//! `rmcp`'s own client transport over the same pipes, for comparison.
+//! `rmcp`'s own client transport over the pipes of these tests, for comparison.
 //!
-//! Everything that recovers is `rmcp`'s: only the single HTTP request is made here.
+//! All recovery is `rmcp`'s: only the single HTTP request is made here.
 
 use std::collections::HashMap;
 use std::io;
@@ -26,7 +26,7 @@ use sse_stream::{Sse, SseStream};
 use crate::guest::Guest;
 use crate::rig::Rig;
 
-/// A service over `rmcp`'s own transport.
+/// Returns a service over `rmcp`'s own transport.
 pub(crate) async fn served(rig: &Rig) -> RunningService<RoleClient, Guest> {
     let config = StreamableHttpClientTransportConfig::with_uri("http://localhost/mcp");
     let transport = StreamableHttpClientTransport::with_client(Wire(rig.clone()), config);

@@ -1,4 +1,4 @@
-//! A server of `rmcp`'s with tools that do what the tests need, and a count of what ran.
+//! A server of `rmcp` with tools that do what the tests need, and a count of what ran.
 #![expect(deprecated, reason = "sampling, roots and logging are what servers of today use")]
 
 use std::collections::BTreeMap;
@@ -18,15 +18,15 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
 
-/// What the server can do. Clones are the same workshop: it outlives a killed server.
+/// The tools of the server. Clones share one workshop, which outlives a killed server.
 #[derive(Clone, Default)]
 pub(crate) struct Workshop {
     books: Arc<Mutex<Books>>,
-    /// A permit lets one `wait` end.
+    /// The gate of the tool `wait`: each permit lets one call end.
     pub(crate) gate: Arc<Gate>,
 }
 
-/// Closed until somebody adds a permit.
+/// A gate that is closed until a permit is added.
 pub(crate) struct Gate(pub(crate) Semaphore);
 
 impl Default for Gate {
@@ -43,17 +43,17 @@ struct Books {
 }
 
 impl Workshop {
-    /// How often a tool ran.
+    /// Returns how often a tool ran.
     pub(crate) fn runs(&self, tool: &str) -> usize {
         self.books.lock().unwrap().runs.get(tool).copied().unwrap_or_default()
     }
 
-    /// The names that clients gave, one for each session.
+    /// Returns the names of the clients, one for each session.
     pub(crate) fn clients(&self) -> Vec<String> {
         self.books.lock().unwrap().clients.clone()
     }
 
-    /// What else the server noticed.
+    /// Returns what else the server recorded.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.books.lock().unwrap().notes.clone()
     }
@@ -62,7 +62,7 @@ impl Workshop {
         self.books.lock().unwrap().notes.push(note.into());
     }
 
-    /// Three steps of progress, and the gate before the answer.
+    /// Reports three steps of progress, and waits at the gate before the answer.
     async fn steps(&self, context: &RequestContext<RoleServer>) {
         let Some(token) = context.meta.get_progress_token() else { return };
         for step in 1..=3 {

@@ -1,4 +1,4 @@
-//! Skills of a server that hands out what it lists, and of servers that do not.
+//! Skills of servers that hand out what they list, and of servers that do not.
 
 #![cfg(test)]
 
@@ -62,7 +62,7 @@ async fn a_changed_file_is_not_handed_over() {
     }
 }
 
-/// The digest is right, and a person would approve other words than the model gets.
+/// The digest is right, but a person would approve other words than the model reads.
 #[tokio::test(start_paused = true)]
 async fn a_front_matter_that_differs_from_its_entry_is_not_loaded() {
     let handed = SKILL_MD.replace("Fill forms", "Send secrets");
@@ -114,7 +114,7 @@ fn server(skill_md: &str, forms: &str) -> (Rig, Client) {
     server_that_hands_out(skill_md, forms, skill_md)
 }
 
-/// A server with one skill, whose entry has the digest of `listed`.
+/// Creates a server with one skill, whose entry has the digest of `listed`.
 fn server_that_hands_out(skill_md: &str, forms: &str, listed: &str) -> (Rig, Client) {
     let rig = Rig::over(Protocol::Http1);
     let entry = json!({
@@ -141,7 +141,7 @@ fn server_that_hands_out(skill_md: &str, forms: &str, listed: &str) -> (Rig, Cli
     (rig, client)
 }
 
-/// Answers a method; `null` is an error.
+/// Answers a method with this result; `null` is an error.
 fn answer(rig: &Rig, method: &'static str, result: impl Fn(&Ask) -> Value + Send + Sync + 'static) {
     rig.mcp.rule(When::method(method), Times::Always, move |ask| {
         let result = result(&ask);

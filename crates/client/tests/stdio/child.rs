@@ -1,7 +1,7 @@
-//! The server that the tests start: this test binary, told by its environment what to do wrong.
+//! The server that the tests start: this test binary, with faults that its environment names.
 //!
-//! It keeps a diary in a file that outlives it: what it ran, and how often it was started. Its messages
-//! go to descriptor 3, which is the client's pipe, because the test harness prints to stdout.
+//! It keeps a diary in a file that outlives it: what it ran, and how often it was started. Its messages go to
+//! descriptor 3, which is the client's pipe, because the test harness prints to stdout.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, Write};
@@ -29,7 +29,7 @@ struct Server {
     diary: PathBuf,
     behaviour: Value,
     pipe: Arc<Mutex<File>>,
-    /// Where the next answer to a question of ours goes.
+    /// The channel for the next answer to a question of the server.
     asking: Arc<Mutex<Option<mpsc::Sender<Value>>>>,
     start: usize,
 }
@@ -54,7 +54,7 @@ impl Server {
         if self.behaviour["has_grandchild"] == true {
             let sleep = Command::new("sleep").arg("1000").spawn().unwrap();
             self.note(&format!("grandchild {}", sleep.id()));
-            // Nobody waits for it: whether it is found all the same is what is tested.
+            // No code waits for it: the test is whether it is found anyway.
             std::mem::forget(sleep);
         }
         for _ in 0..self.number("banners") {
@@ -149,7 +149,7 @@ impl Server {
             }
             "asks_much" => {
                 let long = "x".repeat(128 * 1024);
-                // The same number as that of the call, which is no contradiction.
+                // The question has the number of the call, which is no contradiction.
                 self.tell(&json!({ "id": id, "method": "sampling/createMessage", "params": long }));
             }
             "big" => {
@@ -224,5 +224,5 @@ impl Server {
     }
 }
 
-/// Longer than any test.
+/// A time longer than any test.
 const AGES: Duration = Duration::from_secs(1000);

@@ -1,4 +1,4 @@
-//! The end of a client is the end of its server, and of everything that the server started.
+//! The end of a client ends its server, and everything that the server started.
 
 use std::time::{Duration, Instant};
 

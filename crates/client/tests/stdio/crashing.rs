@@ -1,4 +1,4 @@
-//! Servers that die: what is in doubt, what is sent again, and how often one is started.
+//! Servers that die: which calls are in doubt, which are sent again, and how often a server is started.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ async fn a_server_killed_under_twenty_calls_loses_the_unsafe_ones_and_answers_th
     for answer in join_all(repeatable.into_iter().chain(reads)).await {
         assert_eq!(value(answer)["start"], 2);
     }
-    // Ten once, five twice; and each read twice.
+    // Ten ran once and five twice; and each read ran twice.
     assert_eq!(rig.count("ran holds"), 20);
     assert_eq!(rig.count("resources/read"), 10);
     assert_eq!(rig.count("start"), 2);

@@ -1,4 +1,4 @@
-//! Servers that break the rules: too much, too slow, deaf.
+//! Servers that break the rules: they send too much, are too slow, or do not read.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ async fn a_server_that_never_reads_holds_up_no_deadline_and_no_cancel() {
     let rig = Rig::new(json!({ "is_deaf": true }));
     let client = rig.client();
     client.connect().await.unwrap();
-    // More than a pipe holds.
+    // This is more than a pipe holds.
     let long = "x".repeat(1 << 20);
     let call = |seconds| {
         tool(&client, "echo", json!({ "long": long })).timeout(Duration::from_secs(seconds))

@@ -10,7 +10,7 @@ use ridethrough::{Call, Client, ClientBuilder, Command, Error, Json};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 
-/// A server and what it wrote down.
+/// A server and its diary.
 pub(crate) struct Rig {
     diary: PathBuf,
     behaviour: Value,
@@ -22,17 +22,17 @@ impl Rig {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("diary-{}-{number}", std::process::id());
         let diary = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        // One of an earlier process of the same number.
+        // The file may be left from an earlier process with this number.
         let _ = std::fs::remove_file(&diary);
         Self { diary, behaviour }
     }
 
-    /// The command that starts the server. The shell moves the pipe out of the test harness's way.
+    /// Returns the command that starts the server. The shell moves the pipe out of the test harness's way.
     pub(crate) fn command(&self) -> Command {
         self.command_after("")
     }
 
-    /// The same, after these words of shell.
+    /// Returns the command that starts the server after these words of shell.
     pub(crate) fn command_after(&self, words: &str) -> Command {
         Command::new("sh")
             .arg("-c")
@@ -51,18 +51,18 @@ impl Rig {
         ClientBuilder::spawn(self.command())
     }
 
-    /// How many entries begin so.
+    /// Returns how many entries have this beginning.
     pub(crate) fn count(&self, beginning: &str) -> usize {
         self.entries(beginning).len()
     }
 
-    /// What follows this beginning, in each entry that has it.
+    /// Returns the rest of each entry that has this beginning.
     pub(crate) fn entries(&self, beginning: &str) -> Vec<String> {
         let diary = std::fs::read_to_string(&self.diary).unwrap_or_default();
         diary.lines().filter_map(|line| line.strip_prefix(beginning)).map(str::to_owned).collect()
     }
 
-    /// The processes of this name, in the order in which they were started.
+    /// Returns the processes of this name, in the order in which they were started.
     pub(crate) fn pids(&self, name: &str) -> Vec<Pid> {
         let numbers = self.entries(&format!("{name} "));
         numbers.iter().map(|it| Pid::from_raw(it.parse().unwrap()).unwrap()).collect()
@@ -71,7 +71,7 @@ impl Rig {
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        // It is in the build's own directory; what stays there harms nobody.
+        // The file is in the build's own directory, where it does no harm if it stays.
         let _ = std::fs::remove_file(&self.diary);
     }
 }
@@ -88,7 +88,7 @@ pub(crate) fn call_error(result: Result<Json, Error>) -> CallError {
     result.unwrap_err().call().expect("no answer of the server's").clone()
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) async fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
@@ -97,19 +97,19 @@ pub(crate) async fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Whether nothing is left of a child of ours, not even a zombie.
+/// Whether nothing is left of a child, not even a zombie.
 pub(crate) fn is_buried(pid: Pid) -> bool {
     test_kill_process(pid).is_err()
 }
 
-/// Whether a process has ended; reaping a grandchild is not our business.
+/// Whether a process has ended; this process does not reap a grandchild.
 pub(crate) fn has_ended(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let is_zombie = stat.is_ok_and(|stat| stat.rsplit(") ").next().unwrap().starts_with('Z'));
     is_zombie || is_buried(pid)
 }
 
-/// The events so far that are so.
+/// Returns the events so far that match.
 pub(crate) fn seen(
     events: &mut Events,
     is_so: impl Fn(&ridethrough::event::Event) -> bool,

@@ -1,4 +1,4 @@
-//! Calls, questions, notifications and progress: the same client, over pipes.
+//! Calls, questions, notifications and progress over pipes.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -199,5 +199,5 @@ async fn a_program_that_may_not_be_run_ends_the_call_at_once() {
     assert!(error.to_string().contains("Permission denied"), "{error}");
 }
 
-/// Patience would be 10 s.
+/// The bound for what happens at once; the client's patience would be 10 s.
 const AT_ONCE: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! What a task asks of us: by the same handlers as everything that a server asks.
+//! Questions of a task: the client's ordinary handlers answer them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -53,7 +53,7 @@ async fn a_person_is_asked_once_however_often_the_server_repeats_the_question() 
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_was_taken_is_not_sent_again_while_the_server_still_asks() {
-    // The acknowledgement comes before the state shows it.
+    // The server acknowledges the inputs before the state shows them.
     let office = Office::new(|asked, before| match (&*asked.method, before) {
         ("tools/call", _) => Told::Result(made()),
         ("tasks/get", 0..5) => needs(json!({ "sure": form("sure?") })),
@@ -308,7 +308,7 @@ async fn a_task_that_asks_under_an_endless_name_is_stopped() {
     assert_eq!(error.kind(), Some(Kind::PeerMisbehaved));
 }
 
-/// A server whose task asks for this, and ends when it has been told.
+/// Creates a server whose task asks for this, and ends when it has an answer.
 fn asks_until_told(wanted: Value) -> Office {
     let mut is_told = false;
     Office::new(move |asked, before| match (&*asked.method, before) {

@@ -1,4 +1,4 @@
-//! How a call ends that was made a task of.
+//! The ends of a call that became a task.
 
 use ridethrough::Error;
 use ridethrough::error::{Kind, TaskEnd};
@@ -242,7 +242,7 @@ async fn the_headers_of_a_call_go_with_the_cancellation_of_its_task() {
     call.await.unwrap_err();
     tokio::time::sleep(secs(1)).await;
 
-    // Without it, a server that keeps tenants apart knows no such task.
+    // Without this header, a server that separates tenants does not know the task.
     assert_eq!(office.asked("tasks/cancel")[0].tenant.as_deref(), Some("blue"));
 }
 
@@ -251,7 +251,7 @@ async fn a_call_that_is_dropped_when_its_task_was_made_but_not_yet_seen_cancels_
     let office = Office::looks(vec![Told::Result(working())]);
     let client = office.client();
     let call = client.call_tool("build", ()).into_future();
-    // The answer is here, and nobody has looked at it.
+    // The answer has arrived, and has not been polled.
     tokio::time::sleep(secs(1)).await;
 
     drop(call);

@@ -1,4 +1,4 @@
-//! Faults between the questions about a task, and around its making.
+//! Faults between the questions about a task, and while the task is made.
 
 use ridethrough::Error;
 use ridethrough::error::{Delivery, Kind};
@@ -56,7 +56,7 @@ async fn a_server_in_trouble_is_asked_less_and_less() {
 
     office.client().call_tool("build", ()).await.unwrap();
 
-    // Each second for 300 s would be 300 times.
+    // A question each second for 300 s would be 300.
     let times = office.count("tasks/get");
     assert!((10..=30).contains(&times), "{times}");
 }
@@ -165,7 +165,7 @@ async fn a_call_that_may_be_repeated_gets_a_task_at_its_second_try() {
     assert_eq!((result.text(), office.count("tools/call")), ("done".to_owned(), 2));
 }
 
-/// A server that nobody can connect to from one moment to another; then its task has ended.
+/// Creates a server that accepts no connection from one moment to another; then its task has ended.
 fn outage(from: std::time::Duration, until: std::time::Duration) -> Office {
     Office::new(move |asked, _| match &*asked.method {
         _ if asked.at >= from && asked.at < until => Told::Refused,

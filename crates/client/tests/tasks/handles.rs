@@ -1,4 +1,4 @@
-//! Tasks that are held by their name.
+//! Tasks that are held by their id.
 
 use ridethrough::error::{Kind, TaskEnd};
 use ridethrough::model::{TaskId, TaskStatus};

@@ -1,4 +1,4 @@
-//! The tasks of 2025-11-25: asked for by the client, their result fetched on its own.
+//! The tasks of 2025-11-25: the client asks for them, and fetches their result by a request of its own.
 
 use ridethrough::error::{Kind, TaskEnd};
 use ridethrough::model::{Elicited, TaskStatus};
@@ -58,7 +58,7 @@ async fn it_is_looked_at_and_its_result_is_fetched_through_faults() {
 
     assert_eq!(result.text(), "fetched");
     assert_eq!((office.count("tools/call"), office.count("tasks/get")), (1, 4));
-    // Cut once, as the script has it.
+    // The script cuts the request once.
     assert_eq!(office.count("tasks/result"), 2);
     assert_eq!(office.asked("tasks/result")[0].params()["taskId"], "t-1");
 }
@@ -175,7 +175,7 @@ async fn a_task_that_was_asked_for_by_somebody_who_is_gone_is_cancelled() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_said_instead_of_a_result_is_the_error_of_the_call() {
-    // A code that would mean something else where a task is asked for.
+    // These codes would mean something else where a task is asked for.
     for code in [-32602, -32603] {
         let office = Office::new(move |asked, _| match &*asked.method {
             "tasks/get" => state("failed"),
@@ -339,7 +339,7 @@ fn can_do() -> Value {
     json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } })
 }
 
-/// A server with these capabilities for tasks, whose one tool says this about them.
+/// Creates a server with these capabilities for tasks, whose one tool declares this support.
 fn server(tasks: Value, support: Value, mut looks: Vec<Told>) -> Office {
     looks.reverse();
     Office::new(move |asked, before| match (&*asked.method, before) {
@@ -359,7 +359,7 @@ fn refuses_plain_calls(code: i64, support: &'static str) -> Office {
     })
 }
 
-/// A server that wants tasks, and never answers this.
+/// Creates a server that wants tasks, and never answers this method.
 fn silent_at(method: &'static str) -> Office {
     Office::new(move |asked, _| match &*asked.method {
         asked if asked == method => Told::Silence,

@@ -1,6 +1,6 @@
 //! Calls that servers make tasks of: followed to their end through faults, questions and restarts.
 //!
-//! The server is a function in memory, and what it was asked is looked at from its side.
+//! The server is a function in memory, and the tests look at what it was asked.
 
 #![cfg(test)]
 

@@ -60,7 +60,7 @@ async fn a_task_that_moves_gets_the_extension_of_its_call() {
     let call = office.client().call_tool("build", ()).timeout(secs(10));
     let error = call.extended_by_progress(extension).await.unwrap_err();
 
-    // It moved last in the third look, at 1 s and two times 4 s; ten more seconds follow.
+    // The last change was in the third look, at 1 s and two times 4 s; ten more seconds follow.
     assert_eq!(error.kind(), Some(ridethrough::error::Kind::DeadlinePassed));
     assert_eq!(began.elapsed(), secs(19));
 }

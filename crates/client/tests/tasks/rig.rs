@@ -41,7 +41,7 @@ pub(crate) struct Asked {
     pub(crate) at: Duration,
     pub(crate) method: String,
     pub(crate) message: Value,
-    /// `Mcp-Name`.
+    /// The header `Mcp-Name`.
     pub(crate) name: Option<String>,
     /// A header that a call may have of its own.
     pub(crate) tenant: Option<String>,
@@ -55,7 +55,7 @@ impl Asked {
 
 type Script = Box<dyn FnMut(&Asked, usize) -> Told + Send>;
 
-/// A server. Clones are the same one.
+/// A server. Clones share its state.
 #[derive(Clone)]
 pub(crate) struct Office {
     born: Instant,
@@ -64,14 +64,14 @@ pub(crate) struct Office {
 }
 
 impl Office {
-    /// The script is told what is asked and how often that method was asked before.
+    /// Creates a server. The script gets each request, and how often its method was requested before.
     pub(crate) fn new(script: impl FnMut(&Asked, usize) -> Told + Send + 'static) -> Self {
         let script: Script = Box::new(script);
         Self { born: Instant::now(), log: Arc::default(), script: Arc::new(Mutex::new(script)) }
     }
 
-    /// A server that makes a task of each tool call and gives these answers when asked for it; the last
-    /// one for ever.
+    /// Creates a server that makes a task of each tool call and gives these answers when asked for it; the
+    /// last one for ever.
     pub(crate) fn looks(mut looks: Vec<Told>) -> Self {
         looks.reverse();
         Self::new(move |asked, _| match &*asked.method {
@@ -85,7 +85,7 @@ impl Office {
         })
     }
 
-    /// A client of the stateless revision that follows tasks.
+    /// Returns the builder of a client of the stateless revision that follows tasks.
     pub(crate) fn builder(&self) -> ClientBuilder {
         self.bare().eras(Era::Modern).tasks()
     }
@@ -102,7 +102,7 @@ impl Office {
         self.log.lock().unwrap().clone()
     }
 
-    /// All messages with this method.
+    /// Returns all messages with this method.
     pub(crate) fn asked(&self, method: &str) -> Vec<Asked> {
         self.log().into_iter().filter(|asked| asked.method == method).collect()
     }
@@ -111,7 +111,7 @@ impl Office {
         self.asked(method).len()
     }
 
-    /// When it was asked this.
+    /// Returns when the server was asked this.
     pub(crate) fn times(&self, method: &str) -> Vec<Duration> {
         self.asked(method).iter().map(|asked| asked.at).collect()
     }
@@ -176,7 +176,7 @@ async fn perform(id: Value, told: Told) -> Result<Reply, Failure> {
     }
 }
 
-/// A stream whose answers without an id are those to its request.
+/// A stream on which answers without an id are those to its request.
 struct Stream {
     id: Value,
     messages: mpsc::UnboundedReceiver<Value>,
@@ -194,7 +194,7 @@ impl Body for Stream {
     }
 }
 
-/// Begins a call and drops it when its answer has come, and nobody has looked at it.
+/// Begins a call and drops it when its answer has arrived and was not polled.
 pub(crate) async fn drop_unseen(office: &Office, call: TaskCall) {
     let mut call = call.into_future();
     while office.count("tools/call") == 0 {
@@ -207,14 +207,14 @@ pub(crate) async fn drop_unseen(office: &Office, call: TaskCall) {
     tokio::time::sleep(secs(1)).await;
 }
 
-/// What the server says when it makes a task.
+/// Returns the server's answer when it makes a task.
 pub(crate) fn made() -> Value {
     let mut made = working();
     made["resultType"] = json!("task");
     made
 }
 
-/// A task that goes on.
+/// Returns the description of a task that goes on.
 pub(crate) fn working() -> Value {
     json!({
         "resultType": "complete", "taskId": "t-1", "status": "working", "ttlMs": null,
@@ -223,19 +223,19 @@ pub(crate) fn working() -> Value {
     })
 }
 
-/// The same with some of it otherwise.
+/// Returns the answer about a task that goes on, with these fields changed.
 pub(crate) fn task(otherwise: Value) -> Told {
     let (mut task, Value::Object(otherwise)) = (working(), otherwise) else { panic!() };
     task.as_object_mut().unwrap().extend(otherwise);
     Told::Result(task)
 }
 
-/// A task that has ended well.
+/// Returns the answer about a task that has ended with a result.
 pub(crate) fn completed() -> Told {
     task(json!({ "status": "completed", "result": text("done") }))
 }
 
-/// A result of a tool.
+/// Returns a tool result with this text.
 pub(crate) fn text(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }

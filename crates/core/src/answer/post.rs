@@ -117,8 +117,8 @@ pub(crate) fn read_streamed(answer: Answer, carried: Carried, is_first: bool) ->
     doubted(PostReading::Answer(ours.answer), suspicion)
 }
 
-/// Wraps what an answer would mean otherwise in a suspicion. A guard or a limit before the server is served
-/// first.
+/// Wraps what an answer would mean otherwise in a suspicion. The answer of a guard or a limit before the
+/// server is acted on first.
 fn doubted(otherwise: PostReading, suspicion: Option<SignsOfLoss>) -> PostReading {
     let is_guarded = match &otherwise {
         PostReading::Deferred { .. } | PostReading::NeedsScope { .. } => true,

@@ -183,7 +183,7 @@ impl From<serde_json::Value> for Json {
 }
 
 impl Serialize for Json {
-    /// Byte for byte, by `serde_json`; no other format can carry it.
+    /// Writes the text byte for byte, by `serde_json`; no other format can carry it.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let raw: &RawValue =
             serde_json::from_slice(&self.text).map_err(serde::ser::Error::custom)?;
@@ -192,7 +192,7 @@ impl Serialize for Json {
 }
 
 impl<'de> Deserialize<'de> for Json {
-    /// Byte for byte, by `serde_json`; no other format can carry it.
+    /// Reads the text byte for byte, by `serde_json`; no other format can carry it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw: Box<RawValue> = Deserialize::deserialize(deserializer)?;
         Ok(Self::bare(Box::<str>::from(raw).into_boxed_bytes().into_vec().into()))

@@ -1,8 +1,8 @@
 //! Collects the field lines of one block until a blank line makes an event of them.
 //!
-//! A lone data line stays where it lies, in the chunk or buffer the caller calls the `source`; the
-//! caller settles the block before it lets that go. The limit on what a block may hold was enforced
-//! when its lines were cut; nothing here counts.
+//! A lone data line stays in the chunk or buffer that holds it, which the caller names as the `source`; the
+//! caller settles the block before it drops that. The limit on the size of a block was enforced when its
+//! lines were cut; nothing here counts.
 
 use std::borrow::Cow;
 use std::mem;

@@ -153,8 +153,8 @@ fn waiting_is_bounded_by_the_patience_of_each_call() {
     assert!(rig.now.since(began) >= secs(50));
 }
 
-/// The connect loop rests for seconds in an old outage; a call that gave up in such a rest would have
-/// failed in an outage that was shorter than its patience.
+/// The connect loop pauses for seconds in an old outage; a call that gave up in such a pause would fail in an
+/// outage that was shorter than its patience.
 #[test]
 fn a_call_gives_up_only_after_one_more_connect() {
     for has_session in [true, false] {
@@ -222,7 +222,7 @@ fn a_last_connect_that_takes_too_long_is_not_waited_for() {
     assert_eq!(rig.error(id).elapsed, secs(32));
 }
 
-/// However many give up one after the other, the server is not hammered for it.
+/// However many calls give up one after the other, the server gets at most one connect a second.
 #[test]
 fn last_connects_keep_a_second_from_each_other() {
     let mut rig = Rig::connected();

@@ -273,7 +273,7 @@ fn a_guard_that_speaks_json_rpc_is_still_a_guard() {
         }
     }
 
-    // It is tried by every way, and every way is guarded.
+    // Every way to ask is tried, and a guard refuses each of them.
     assert_eq!((found(&rig), rig.handshakes), (vec![], 1));
     assert_eq!(rig.kind(id), Kind::Rejected { status: 403 });
 }
@@ -636,7 +636,7 @@ fn a_late_refusal_of_the_old_era_does_not_ask_a_third_time() {
     rig.reply(&also, "2");
     assert_eq!((rig.result(one), rig.result(two)), ("1", "2"));
     assert_eq!(found(&rig), [Era::Modern, Era::Legacy]);
-    // What is known of the new era is still known.
+    // What the link knows of the new era stays known.
     rig.call("deploy");
     let call = rig.post();
     rig.refuse(&call, 404, -32001, "Session not found");
@@ -682,7 +682,7 @@ fn an_era_that_is_remembered_wrongly_is_corrected() {
 #[test]
 fn a_server_that_was_stateless_and_wants_sessions_is_told() {
     let is_told = |rig: &Rig| rig.told.contains(&Event::EraDowngraded);
-    // In an earlier life, or in this one.
+    // The era was found by an earlier process, or by this one.
     let mut remembered = either();
     remembered.link.remember_era(remembered.now, Era::Modern, secs(0));
     remembered.call("deploy");

@@ -298,8 +298,8 @@ fn a_session_that_is_lost_where_it_was_made_too_is_renewed() {
     }
 }
 
-/// Worlds of 800 calls found it: the answer about the old session took the refusal of the new one, whose
-/// own answer then meant nothing, and every later call waited for word about a session until its deadline.
+/// Worlds of 800 calls found this: the answer about the old session took the refusal of the new one. The new
+/// one's own answer then had no effect, and every later call waited for news of a session until its deadline.
 #[test]
 fn a_session_that_is_left_while_its_maker_is_asked_does_not_silence_the_next_one() {
     let mut rig = Rig::new();
@@ -358,7 +358,7 @@ fn a_caller_who_gives_up_while_the_session_is_asked_about_is_left_in_doubt() {
     assert!(rig.error(id).may_have_run());
 }
 
-/// Returns a call that was refused so, and the question that follows.
+/// Returns a call that was refused in this way, and the question that follows.
 fn doubted(status: u16, words: &str) -> (Rig, ExchangeId, Outgoing) {
     let mut rig = Rig::connected();
     rig.plays_questions = false;

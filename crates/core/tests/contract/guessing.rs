@@ -41,7 +41,7 @@ fn a_guessed_session_is_deleted_however_long_ago_it_was_guessed() {
     assert_eq!((&delete.verb, session(&delete)), (&Verb::Delete, Some("s1")));
 }
 
-/// A server that was found to have sessions and was upgraded since has none left to delete.
+/// A server that was found to have sessions and was upgraded since has no session left to delete.
 #[test]
 fn a_session_that_was_made_on_evidence_is_left_to_a_server_that_was_upgraded() {
     let mut rig = Rig::with(Eras::Either, RetryPolicy::default());
@@ -74,7 +74,7 @@ fn a_guessed_session_that_the_server_lost_is_not_deleted() {
     assert_eq!(rig.result(id), "{}");
 }
 
-/// Its server would end the call with the session.
+/// The server would end the call together with the session.
 #[test]
 fn a_guessed_session_that_owes_a_call_its_answer_is_left_alone() {
     let mut rig = guessed();

@@ -1,4 +1,4 @@
-//! What goes out with a request besides its message: the call's own headers, and its lane.
+//! The parts of a request besides its message: the call's own headers, and its lane.
 
 use http::{HeaderMap, HeaderValue};
 use ridethrough_core::{CallOptions, Headers, Kind, Lane, Outgoing, RetryPolicy};

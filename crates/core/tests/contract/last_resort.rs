@@ -54,7 +54,7 @@ fn when_the_stream_is_refused_too_the_first_refusal_counts() {
     assert_eq!(rig.kind(id), Kind::Rejected { status: 405 });
     assert_eq!((rig.error(id).delivery, fallbacks(&rig)), (Delivery::NotSent, 0));
 
-    // Where no session ever was, a 404 is as final.
+    // Where there never was a session, a 404 is as final.
     let id = rig.call("deploy");
     let initialize = rig.post();
     rig.status(&initialize, 404);
@@ -263,7 +263,7 @@ fn a_server_may_agree_on_2024_11_05_by_any_way() {
     assert_eq!(version, Some(Version::V2024_11_05));
 }
 
-/// Returns a link whose transport carries HTTP+SSE; the test plays the handshakes.
+/// Returns a link whose transport carries HTTP+SSE; the test answers the handshakes.
 fn old() -> Rig {
     old_with(Era::Legacy)
 }

@@ -124,7 +124,7 @@ fn a_list_that_cannot_be_had_holds_up_no_call() {
     }
 }
 
-/// Without the list the call would go out as it was, and be refused as it was.
+/// Without the list the call would be sent unchanged, and refused again.
 #[test]
 fn a_page_that_breaks_off_is_asked_for_again() {
     let (mut rig, id, first) = called();

@@ -187,8 +187,8 @@ fn a_server_that_asks_without_end_is_answered_within_bounds() {
 
 #[test]
 fn every_question_that_was_passed_on_has_its_answer_sent_however_many_there_are() {
-    // Answers that wait for the server counted against a bound of their own, and those beyond it were dropped
-    // without a word.
+    // Answers that waited for the server once counted against a bound of their own, and those beyond it were
+    // dropped without a report.
     let (mut rig, _, post, _) = asked();
     for n in 0..3000 {
         rig.event(&post, &format!(r#"{{"jsonrpc":"2.0","id":"q{n}","method":"roots/list"}}"#));

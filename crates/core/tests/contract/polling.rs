@@ -1,4 +1,4 @@
-//! Row 13: a server that closes its streams on purpose and says when to come back.
+//! Row 13: a server that closes its streams on purpose and says when to resume.
 
 use std::time::Duration;
 

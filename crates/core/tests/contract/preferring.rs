@@ -8,7 +8,7 @@ use crate::rig::{Rig, method, secs, session, wire_id};
 #[test]
 fn a_link_that_prefers_sessions_asks_for_one_before_it_asks_for_the_era() {
     let mut rig = sessions_first();
-    // What was found of a server that speaks both is no reason to do without a session.
+    // The era found for a server that speaks both is no reason to do without a session.
     rig.link.remember_era(rig.now, Era::Modern, secs(10));
     let id = rig.call("deploy");
 
@@ -46,7 +46,7 @@ fn a_server_without_sessions_is_asked_for_its_era_however_it_refuses_one() {
         let call = rig.post();
         rig.reply(&call, "1");
         assert_eq!((rig.result(id), found(&rig)), ("1", vec![Era::Modern]), "{refusal}");
-        // It is not asked for a session again.
+        // The server is not asked for a session again.
         rig.call("deploy");
         assert_eq!(method(&rig.post()).as_deref(), Some("tools/call"), "{refusal}");
     }

@@ -85,7 +85,7 @@ fn a_refusal_whose_body_is_cut_is_still_that_refusal() {
     assert_eq!(rig.kind(id), Kind::Rejected { status: 413 });
 }
 
-/// The words may have told of a lost session, which a call is not to notice.
+/// The lost words may have reported a lost session, which a call must survive.
 #[test]
 fn a_refusal_whose_words_broke_off_is_asked_again_by_a_call_that_may_be() {
     let mut rig = Rig::connected();
@@ -332,7 +332,7 @@ fn a_resume_answered_401_renews_the_credentials_and_resumes() {
 
 #[test]
 fn resumes_that_are_accepted_and_dropped_cost_attempts_and_end_in_under_30_s() {
-    // The server of the first report: accepts, primes with an id, closes; for ever.
+    // This is the server of the first report: it accepts, primes with an id and closes, for ever.
     for new_ids in [false, true] {
         let mut rig = Rig::connected();
         let (id, _, mut get) = resuming(&mut rig);
@@ -494,7 +494,7 @@ fn a_resume_that_waited_for_the_link_still_keeps_100_ms_from_the_last_one() {
 
 #[test]
 fn a_resume_that_arrived_late_is_not_followed_within_100_ms_either() {
-    // Found by the simulator, seeds 106149 and 239701: it had stood in line for a connection.
+    // Found by the simulator, seeds 106149 and 239701: the resume had waited in line for a connection.
     let ends: [fn(&mut Rig, &Outgoing); 3] = [
         |rig, get| {
             rig.open(get);

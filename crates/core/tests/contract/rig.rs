@@ -1,7 +1,8 @@
-//! The test rig: a link whose time is moved by hand, and whose server's part is played by the test.
+//! The test rig: a link whose time is moved by hand, and whose server the test plays.
 //!
-//! The rig drains the link after every input and sorts its outputs. Unless a test says otherwise it plays the
-//! handshake itself (sessions `s1`, `s2`, …, no standing stream), so that a test shows only what it is about.
+//! The rig drains the link after every input and sorts its outputs. Unless a test says otherwise, it answers
+//! the handshake itself (sessions `s1`, `s2`, …, no standing stream), so that a test shows only what it is
+//! about.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -22,7 +23,7 @@ use ridethrough_core::{
 pub(crate) struct Rig {
     pub(crate) link: Link,
     pub(crate) now: Moment,
-    /// The requests that the test has not looked at yet, without handshakes that the rig plays.
+    /// The requests that the test has not looked at yet, without handshakes that the rig answers.
     pub(crate) sent: VecDeque<Outgoing>,
     pub(crate) dials: VecDeque<AttemptId>,
     pub(crate) finished: BTreeMap<ExchangeId, Outcome>,
@@ -110,7 +111,7 @@ impl Rig {
         self.drained.clear();
     }
 
-    // Commands.
+    // Commands of the application.
 
     /// Calls a tool that is not known to be safe.
     pub(crate) fn call(&mut self, tool: &str) -> ExchangeId {
@@ -148,7 +149,7 @@ impl Rig {
         self.pump();
     }
 
-    // What came out.
+    // Outputs of the link.
 
     /// Returns the next request, which must be a POST.
     pub(crate) fn post(&mut self) -> Outgoing {
@@ -194,7 +195,7 @@ impl Rig {
         !self.finished.contains_key(&id)
     }
 
-    // The server's part.
+    // Answers of the server.
 
     /// Answers by JSON with this result.
     pub(crate) fn reply(&mut self, request: &Outgoing, result: &str) {
@@ -357,7 +358,7 @@ impl Rig {
         self.pump();
     }
 
-    // Time.
+    // The passing of time.
 
     /// Lets time pass, and wakes the link whenever it asks for it.
     pub(crate) fn advance(&mut self, time: Duration) {
@@ -385,7 +386,7 @@ impl Rig {
         self.now.since(began)
     }
 
-    /// Lets time pass until the next request, or until a handshake was played.
+    /// Lets time pass until the next request, or until the rig has answered a handshake.
     pub(crate) fn advance_to_send_or_handshake(&mut self) {
         let handshakes = self.handshakes;
         while self.sent.is_empty() && self.handshakes == handshakes {

@@ -328,7 +328,7 @@ fn a_caller_that_goes_through_rounds_itself_is_given_the_answer_as_it_is() {
     assert_eq!(second.member("inputResponses").unwrap().as_str(), r#"{"a":{}}"#);
 }
 
-/// The round before it has asked, and so has begun: no refusal of this one takes that back.
+/// The earlier round has asked, so the call has begun: a refusal of this round does not change that.
 #[test]
 fn a_later_round_of_a_caller_that_is_refused_is_in_doubt() {
     for later in [

@@ -689,7 +689,7 @@ fn progress_that_does_not_increase_is_dropped_and_carries_the_callers_token() {
     rig.open(&post);
 
     for (progress, form) in [("1", ""), ("1", ""), ("0.5", ""), ("2", "\"")] {
-        // Servers echo what they are given as a number or as a text.
+        // Servers echo the token as a number or as a text.
         let token = format!("{form}{}{form}", wire_id(&post));
         rig.event(
             &post,
@@ -737,7 +737,7 @@ fn a_budget_that_fills_too_late_for_a_call_ends_it_and_counts_no_strike() {
     let policy = RetryPolicy::default().builder().in_flight(1000).build().unwrap();
     let mut rig = Rig::with_policy(policy);
     rig.connect();
-    // 100 in the purse, and 300 more within the half minute that a call waits.
+    // The budget holds 100 tokens, and gets 300 more within the half minute that a call waits.
     let ids: Vec<_> = (0..450).map(|_| rig.list()).collect();
     let posts: Vec<_> = (0..450).map(|_| rig.post()).collect();
     for post in &posts {
@@ -820,7 +820,7 @@ fn learn_tools(rig: &mut Rig) {
 fn keep_alive_for(rig: &mut Rig, secs: u64) {
     for _ in 0..secs / 10 {
         rig.advance(self::secs(10));
-        // Answer whatever is asked, so that nothing but the deadline can end a call.
+        // Every request is answered, so that only the deadline can end a call.
         while let Some(request) = rig.sent.pop_front() {
             if method(&request).as_deref() == Some("ping") {
                 rig.reply(&request, "{}");

@@ -314,7 +314,7 @@ fn a_second_401_on_it_waits_instead_of_asking_for_credentials_again() {
 
 #[test]
 fn refused_credentials_of_calls_do_not_cut_its_pause_short() {
-    // Found by the simulator, seed 1048135: each late 401 of a call opened it again.
+    // Found by the simulator, seed 1048135: each late 401 of a call opened the stream again.
     let (mut rig, get) = listening();
     rig.open(&get);
     rig.call("one");
@@ -355,7 +355,7 @@ fn a_long_pause_ends_soon_once_there_are_better_credentials() {
 
 #[test]
 fn a_long_pause_ends_soon_once_a_connect_succeeds() {
-    // A client that only listens has no call whose answer would tell that the server is back.
+    // A client that only listens has no call whose answer would show that the server is back.
     let (mut rig, mut get) = listening();
     rig.link.keep_connected(rig.now);
     rig.open(&get);

@@ -152,7 +152,7 @@ impl Bench {
         }
     }
 
-    /// Takes a request to the server, if there is a connection for it.
+    /// Gives a request to the server, if there is a connection for it.
     fn perform(&mut self, request: &Outgoing) {
         let attempt = request.attempt;
         let Some(connection) = self.pool.choose(request) else {

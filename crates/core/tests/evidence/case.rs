@@ -1,4 +1,4 @@
-//! The odd answers: every status with every body and every choice of words.
+//! The odd answers: every status with every body and all words.
 //!
 //! They are written as bytes on the wire, independent of the types of the core, so that one list serves the
 //! link alone and the whole client over HTTP.
@@ -66,7 +66,7 @@ pub(crate) enum Body {
     Text,
 }
 
-/// What the body says, and by which code if it is a JSON-RPC error.
+/// The words of the body, and their code if it is a JSON-RPC error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Words {
     HeaderMismatch,
@@ -268,7 +268,7 @@ impl Words {
         }
     }
 
-    /// Whether servers say this of a session that is gone.
+    /// Whether servers use these words for a session that is gone.
     pub(crate) const fn speaks_of_a_lost_session(self) -> bool {
         matches!(self, Self::NoValidSession | Self::NotInitialized | Self::SessionNotFound)
     }
@@ -335,7 +335,7 @@ impl Status {
         Self { code, header: Header::None }
     }
 
-    /// Whether HTTP allows no body.
+    /// Whether HTTP allows no body with this status.
     const fn has_no_body(self) -> bool {
         matches!(self.code, 204 | 304)
     }
@@ -353,7 +353,7 @@ pub(crate) fn cases(carrier: Carrier) -> Vec<Case> {
             for words in Words::ALL {
                 let is_repetition = body == Body::Empty && words != Words::None;
                 let is_impossible = status.has_no_body() && body != Body::Empty;
-                // Within an event neither has a name of its own.
+                // Within an event stream neither has a content type of its own.
                 let is_unnamed = carrier == Carrier::EventStream
                     && matches!(body, Body::ErrorOursAsText | Body::Html);
                 if !(is_repetition || is_impossible || is_unnamed) {

@@ -7,7 +7,7 @@ use crate::rules::{self, Loss};
 use crate::server::{Server, Speaks};
 use crate::tally::{Fault, Tally};
 
-/// What came of one case.
+/// The observations of one case.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) runs: u32,
@@ -25,12 +25,12 @@ pub(crate) struct Seen {
 /// How a call ended, as its caller sees it.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// Without an answer.
+    /// The call ended without an answer.
     Call {
         may_have_run: bool,
         told: String,
     },
-    /// With an error object of the server.
+    /// The call ended with an error object of the server.
     Error(Value),
     Result(Value),
 }
@@ -97,7 +97,7 @@ pub(crate) fn lost(tally: &mut Tally, speaks: Speaks, case: &Case, seen: &Seen) 
         Loss::None => words(tally, case, seen),
         Loss::Open => {}
         Loss::Suspicious => {
-            // A call is sent once more, and not twice.
+            // A call is sent once more, and not a second time.
             if !is_normal(seen) && !seen.is_spent {
                 tally.fault(Fault::NotRecovered, format!("{case}: {}", seen.told()));
             }
@@ -126,8 +126,7 @@ pub(crate) fn changed(tally: &mut Tally, speaks: Speaks, case: &Case, seen: &See
     }
 }
 
-/// Judges an odd answer to a resume, after the stream of the call was cut: nothing in it makes the doubt
-/// less.
+/// Judges an odd answer to a resume, after the stream of the call was cut: no such answer lessens the doubt.
 pub(crate) fn resumed(tally: &mut Tally, case: &Case, seen: &Seen) {
     tally.cases += 1;
     hung(tally, case, seen);
@@ -189,7 +188,7 @@ fn delivered(tally: &mut Tally, case: &Case, seen: &Seen) {
             }
             return;
         }
-        // An error without an id, in answer to our request, may be taken for its answer.
+        // An error without an id, in answer to our request, may count as its answer.
         Some(Ended::Error(error)) => {
             (case.body.is_nameless_error() || case.body.is_our_error()) && *error == case.error()
         }
@@ -213,7 +212,7 @@ fn denied(tally: &mut Tally, case: &Case, seen: &Seen, may_be_denied: bool) {
 
 fn words(tally: &mut Tally, case: &Case, seen: &Seen) {
     let Some(Ended::Call { told, .. }) = &seen.ended else { return };
-    // What must be given by name is counted there.
+    // Answers that must be delivered are counted by `delivered`.
     if rules::must_be_delivered(case) {
         return;
     }

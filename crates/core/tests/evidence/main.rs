@@ -1,7 +1,8 @@
 //! Evidence before repetition: the promise, checked against every answer that a server can give.
 //!
-//! A tool ran, and then an answer came: any status, any body, any words, in any era. The space is finite, so
-//! all of it is tried. One run shows everything: faults are collected, counted and reported together.
+//! A tool ran, and then an answer came: any status, any body, any words, in any era. The number of cases is
+//! finite, so all of them are tried. Faults are collected, counted and reported together, so that one run
+//! shows all of them.
 
 #![allow(
     clippy::panic,

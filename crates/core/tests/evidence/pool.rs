@@ -34,7 +34,8 @@ impl Pool {
                 self.is_warm = true;
                 0
             }
-            // A pool lends what came back last: what waited for a handshake goes out where that did.
+            // A pool lends the connection that came back last: a call that waited for a handshake goes out on
+            // the handshake's connection.
             Route::Any | Route::Prefer(_) if std::mem::take(&mut self.is_warm) => 0,
             Route::Any | Route::Prefer(_) => {
                 self.calls += 1;

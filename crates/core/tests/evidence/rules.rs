@@ -1,4 +1,4 @@
-//! What must be true of an odd answer, independent of the code under test.
+//! The rules for an odd answer, independent of the code under test.
 //!
 //! Where the rules leave a case open, both readings are accepted, as long as nothing is repeated on a guess.
 
@@ -38,7 +38,7 @@ pub(crate) const fn refuses_the_era(case: &Case) -> bool {
 pub(crate) const fn most_runs(speaks: Speaks, case: &Case) -> u32 {
     let mended = refuses_the_form(speaks, case) as u32;
     let by_status = match (case.status.code, case.status.header) {
-        // An answer that names our id is read before these.
+        // An answer that names our id takes precedence over these.
         (307 | 308, _) if case.names_our_id() && is_readable(case) => 0,
         (307 | 308, _) => 5,
         (401, _) => 1,
@@ -65,7 +65,8 @@ pub(crate) const fn must_be_delivered(case: &Case) -> bool {
     if !is_readable(case) {
         return false;
     }
-    // An error also where the status is read first: if the call ends there, this is its answer.
+    // An error is delivered even where the status is read first: if the call ends there, the error is its
+    // answer.
     case.body.is_our_error() || case.body.is_our_result() && !is_read_before_the_answer(case)
 }
 
@@ -90,7 +91,7 @@ pub(crate) const fn must_keep_words(case: &Case) -> bool {
     match case.body {
         Body::Cut | Body::Empty | Body::Html => false,
         Body::ResultOurs | Body::ResultOursAsString => false,
-        // It refuses, whatever the status says.
+        // The body refuses, whatever the status says.
         Body::ErrorNoId | Body::ErrorNull => true,
         _ => case.status.code >= 300,
     }
@@ -126,12 +127,13 @@ pub(crate) const fn loss(speaks: Speaks, case: &Case) -> Loss {
         Speaks::HttpSse | Speaks::Replicas | Speaks::WithIds => {
             case.words.speaks_of_a_lost_session()
         }
-        // A server that never named a session cannot have lost one by name.
+        // A server that issued no session id cannot report the loss of one.
         Speaks::WithoutIds => matches!(case.words, Words::NotInitialized),
     };
     match case.body {
         Body::ResultOurs | Body::ResultOursAsString => return Loss::None,
-        // Half a sentence, an error for another request, a page for people, a result without an id.
+        // These are a cut-off error, an error for another request, a page for people, and a result without an
+        // id.
         Body::Cut | Body::ErrorOther | Body::Html | Body::ResultNoId => return Loss::Open,
         _ => {}
     }
@@ -140,7 +142,7 @@ pub(crate) const fn loss(speaks: Speaks, case: &Case) -> Loss {
     match case.status.code {
         _ if is_read_before_the_answer(case) => Loss::Open,
         _ if matches!(case.carrier, Carrier::EventStream) && case.status.code >= 300 => Loss::Open,
-        // Only the other era gives these.
+        // Only a server of the other era uses these words.
         _ if speaks_of_another_era(case.words) => Loss::Open,
         200..=299 => match case.body {
             Body::ErrorOurs | Body::ErrorOursAsString if has_words => Loss::Suspicious,
@@ -148,7 +150,7 @@ pub(crate) const fn loss(speaks: Speaks, case: &Case) -> Loss {
             _ => Loss::None,
         },
         404 if has_ids && has_words => Loss::Suspicious,
-        // What names our id and does not speak of the session is the answer.
+        // An answer that names our id and does not mention the session is the call's answer.
         404 if has_ids && case.names_our_id() => Loss::Open,
         404 if has_ids => Loss::Suspicious,
         410 if has_ids && !has_words => Loss::Open,
@@ -167,6 +169,6 @@ const fn speaks_of_another_era(words: Words) -> bool {
     )
 }
 
-/// The most deferrals: a call that is deferred comes back when it was told to, within its patience of half a
-/// minute.
+/// The most deferrals: a deferred call is sent again when the server asked for it, within its patience of
+/// half a minute.
 const MOST_DEFERRALS: u32 = 40;

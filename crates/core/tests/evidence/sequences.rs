@@ -61,7 +61,7 @@ proptest! {
 
             prop_assert!(ended.is_some(), "{} hung", case);
             let is_lie = rules::is_lie(case) || rules::refuses_the_form(speaks, case);
-            // A call that was put off, or held back by a breaker, did not run at all.
+            // A call that was deferred, or refused by the breaker, did not run at all.
             let ran = runs - before;
             prop_assert!(ran <= rules::most_runs(speaks, case), "{} ran {} times", case, ran);
             if let Some(Ended::Call { may_have_run: false, told }) = &ended {

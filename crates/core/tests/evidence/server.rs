@@ -1,7 +1,7 @@
 //! A server that runs a tool and only then answers in an odd way.
 //!
-//! It knows requests and answers, and nothing of their transport. Every other request it answers as servers
-//! do, so that a client can find out whether it is alive.
+//! It knows requests and answers, and nothing of their transport. It answers every other request as real
+//! servers do, so that a client can find out whether it is alive.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::case::{Case, Reply};
 
-/// The server, and what it has seen.
+/// The server, with its record of requests.
 #[derive(Debug)]
 pub(crate) struct Server {
     speaks: Speaks,
@@ -19,7 +19,7 @@ pub(crate) struct Server {
     sessions: u32,
     /// The newest session.
     newest: String,
-    /// The replica that made it.
+    /// The replica that made the newest session.
     home: u64,
     is_lost: bool,
     /// Whether the odd call was refused by the replica that does not know its session.
@@ -173,7 +173,7 @@ impl Server {
                     json!({"supportedVersions": [STATELESS], "capabilities": capabilities}),
                 )
             }
-            // It is not in this revision any more.
+            // This revision no longer has these methods.
             "ping" | "initialize" => unknown_method(404, message),
             _ => self.serve(message),
         }
@@ -183,7 +183,7 @@ impl Server {
         if method(message) == "initialize" {
             let mut reply = self.initialize(message);
             self.home = ask.replica();
-            // A stream of HTTP+SSE is a session before anything is said in it.
+            // A stream of HTTP+SSE is a session before the first message on it.
             self.newest = ask.session.clone().unwrap_or_else(|| format!("s{}", self.sessions));
             reply.headers.push(("mcp-session-id", self.newest.clone()));
             return reply;
@@ -195,7 +195,7 @@ impl Server {
             return refuse(400, &Value::Null, &error);
         };
         if self.speaks == Speaks::Replicas && ask.replica() != self.home {
-            // Nothing of it is known here, and nothing was done.
+            // This replica does not know the session, and has not run anything.
             self.is_odd_elsewhere |= key(message) == ODD;
             let error = json!({"code": -32001, "message": "Session not found"});
             return refuse(404, &Value::Null, &error);
@@ -204,7 +204,7 @@ impl Server {
         match (is_newest, self.is_lost) {
             (true, false) => self.serve(message),
             (true, true) if self.answers_pings(message) => complete(message, json!({})),
-            // The session that was lost, also when there is a newer one.
+            // The session was lost, whether or not there is a newer one.
             (true, true) | (false, _) => self.refuse_lost(message),
         }
     }
@@ -216,7 +216,8 @@ impl Server {
                 self.note_discovery(message, 200, Some(-32601));
                 unknown_method(200, message)
             }
-            // Allowed before `initialize`, and so no word about what the server remembers.
+            // A ping is allowed before `initialize`, so its answer says nothing about what the server
+            // remembers.
             "ping" => complete(message, json!({})),
             _ if self.is_lost => self.refuse_lost(message),
             _ => self.serve(message),
@@ -270,7 +271,7 @@ impl Server {
         }
     }
 
-    /// Runs the tool, and answers only then.
+    /// Runs the tool before it answers.
     fn run(&mut self, message: &Value) -> Reply {
         let key = key(message).to_owned();
         let is_odd = key == ODD;
@@ -346,7 +347,7 @@ fn unknown_method(status: u16, message: &Value) -> Reply {
     refuse(status, &message["id"], &json!({"code": -32601, "message": "Method not found"}))
 }
 
-/// The tool that is called. Nothing says that it may be run twice.
+/// The tool that is called. No annotation says that it may run twice.
 pub(crate) const TOOL: &str = "deploy";
 /// The key of the call that is answered oddly.
 pub(crate) const ODD: &str = "odd";

@@ -8,13 +8,13 @@ use std::fmt::Write;
 pub(crate) enum Fault {
     /// The caller got an answer that was not its own, or one that the server did not give.
     AnotherAnswer,
-    /// What a challenge asked for is not in the error.
+    /// The error does not contain the words of a challenge.
     ChallengeLost,
-    /// The error says that the call did not run, and it did.
+    /// The error says that the call did not run, although it did.
     Denied,
     /// The call did not end in time.
     Hung,
-    /// The server's answer named the call, and the caller got something else.
+    /// The server's answer named the call, but the caller got something else.
     NotDelivered,
     /// A later call did not succeed.
     NotRecovered,
@@ -28,9 +28,9 @@ pub(crate) enum Fault {
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) cases: usize,
-    /// How many servers ran the tool and said by a status that they had not.
+    /// How many servers ran the tool and denied it by a status.
     pub(crate) lies: usize,
-    /// After how many of these the tool ran again.
+    /// How many of these lies led to another run of the tool.
     pub(crate) lies_believed: usize,
     /// The world that the next faults belong to.
     place: String,

@@ -37,7 +37,7 @@ pub(crate) struct Bench {
     pub(crate) begun: usize,
     pub(crate) outcomes: BTreeMap<u64, Outcome>,
     sessions: u64,
-    /// The newest session generation that something was sent under.
+    /// The newest session generation under which something was sent.
     generation: Generation,
     /// The open questions of rounds.
     questions: BTreeSet<QuestionId>,
@@ -241,7 +241,7 @@ impl Bench {
         self.wait(Duration::from_secs(6));
     }
 
-    /// Lets everything work from now on, each answer after `grace`.
+    /// Makes everything work from now on, with each answer after `grace`.
     pub(crate) fn heal(&mut self, grace: u32) {
         let grace = Duration::from_millis(grace.into());
         for _ in 0..3000 {
@@ -433,7 +433,8 @@ impl Bench {
 
     fn status(&mut self, attempt: AttemptId, what: What, status: u16, hint: Option<u32>) {
         let hint = hint.map(|millis| Duration::from_millis(millis.into()));
-        // These mean that the request was not carried out; the words of a lost session are asked about.
+        // These statuses mean that the request was not carried out; the link asks about the words of a lost
+        // session.
         let is_refusal = is_not_carried_out(StatusCode::from_u16(status).unwrap())
             || matches!(status, 404 | 410)
             || (status == 503 && hint.is_some());
@@ -537,7 +538,7 @@ impl Bench {
         }
         let out = Out { what, era, wire_id, since: self.now, is_stream: false, has_head: false };
         self.out.insert(request.attempt, out);
-        // After that a handshake is abandoned; it is only listened to, so as to delete its session.
+        // After that a handshake is abandoned; the link still waits for its answer, to delete its session.
         let is_renewing = |out: &&Out| {
             let limit = match out.what {
                 What::Discover => Duration::from_secs(3),
@@ -572,7 +573,7 @@ impl Bench {
                     None if text.contains(r#""method":"initialize""#) => What::Handshake,
                     None if text.contains("notifications/initialized") => What::Initialized,
                     None if text.contains(r#""method":"server/discover""#) => {
-                        // A probe asks this, too, in the generation in force.
+                        // A probe uses this method, too, in the generation in force.
                         let is_new = request.to.generation > self.generation;
                         if is_new { What::Discover } else { What::Ping }
                     }
@@ -604,7 +605,7 @@ impl Bench {
         self.most_sends = self.most_sends.max(call.sends);
     }
 
-    /// Checks that the server's state goes back as it was, and never to a legacy server.
+    /// Checks that the server's state is sent back unchanged, and never to a legacy server.
     fn echoed(&mut self, number: u64, era: Era, state: Option<String>) {
         let Some(call) = self.calls.get_mut(&number) else { return };
         if era == Era::Legacy {

@@ -55,7 +55,7 @@ proptest! {
 
             bench.close();
 
-            // That no exchange ends twice is asserted by the bench at each ending.
+            // The bench asserts at each ending that no exchange ends twice.
             prop_assert_eq!(bench.begun, bench.outcomes.len());
         }
     }
@@ -78,8 +78,8 @@ proptest! {
             prop_assert!(bench.outcomes.len() == bench.begun, "a call outlived its deadline");
             prop_assert!(bench.most_resumes <= 1000);
             prop_assert!(bench.most_rounds <= 10, "{} rounds", bench.most_rounds);
-            // Sent once, and again by 5, 9, 22, 23 and 24, and by L18; by rows 2, 3 and 7 three times, and
-            // for half a minute with pauses that grow; each round is a send of its own.
+            // A call is sent once; again by rows 5, 9, 22, 23 and 24, and by L18; by rows 2, 3 and 7 three
+            // times, and for half a minute with pauses that grow; each round is a send of its own.
             prop_assert!(bench.most_sends <= 1 + 1 + 1 + 1 + 2 + 5 + 1 + 3 + 20, "{} sends", bench.most_sends);
             prop_assert!(bench.shortest_resume_gap.is_none_or(|gap| gap.as_millis() >= 100));
         }

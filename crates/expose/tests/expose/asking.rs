@@ -1,4 +1,5 @@
-//! Requests, notifications, questions of the child: what goes where.
+//! Requests and notifications of the client, and questions of the child: the stream that each of them goes
+//! to.
 
 use std::time::Duration;
 

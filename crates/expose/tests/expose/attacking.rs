@@ -1,4 +1,5 @@
-//! Clients that send too much, say too little, or do not read: what they cost, and that nobody else waits.
+//! Clients that send too much, send too slowly, or do not read: what they cost, and that no other client
+//! waits.
 
 use std::time::Duration;
 
@@ -91,7 +92,7 @@ async fn an_answer_that_is_not_read_for_a_minute_is_closed_and_can_be_fetched_ag
     let began = Instant::now();
 
     child.answer(1, json!("x".repeat(1 << 20))).await;
-    // Nothing is read before that.
+    // The server reads nothing before that.
     tokio::time::sleep(Duration::from_secs(59)).await;
     assert!(began.elapsed() < Duration::from_secs(60));
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -120,7 +121,8 @@ async fn answers_beyond_what_is_kept_wait_for_who_reads_and_none_is_lost() {
         }
         child
     });
-    // For longer than a child waits for who takes nothing; these take something now and then.
+    // This takes longer than a child waits for a client that reads nothing; these clients read something now
+    // and then.
     for answer in &mut answers {
         let event = answer.event().await.unwrap().json();
         assert_eq!(event["result"].as_str().map(str::len), Some(LARGE));
@@ -174,7 +176,7 @@ async fn an_answer_for_which_there_is_no_room_is_an_error_of_its_call() {
     assert_eq!(answers[3]["error"]["data"]["mayHaveRun"], true);
 }
 
-/// Of which two are kept.
+/// Sends a large answer, of which two are kept.
 async fn large_answer(child: &mut Puppet, id: u64) {
     child.answer(id, json!("x".repeat(LARGE))).await;
 }

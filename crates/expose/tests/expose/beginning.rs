@@ -1,4 +1,4 @@
-//! How a session begins, how many there may be, and how they end.
+//! The beginning of a session, how many there may be, and how they end.
 
 use std::time::Duration;
 

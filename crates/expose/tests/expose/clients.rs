@@ -1,4 +1,4 @@
-//! Our own client as the client, in either era: everything together, through faults.
+//! The client of this project as the client, in either era: all features together, through faults.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -63,7 +63,7 @@ async fn what_the_server_says_by_itself_is_heard() {
         let client = pipes.client(era).build().unwrap();
         let mut heard = client.notifications();
         client.keep_connected();
-        // The subscription is asked for when the connection is there.
+        // The client asks for the subscription when there is a connection.
         let first = client.request("tools/call", json!({"name": "echo"})).into_future();
         tokio::spawn(serve(rig.child().await));
         first.await.unwrap();
@@ -77,7 +77,7 @@ async fn what_the_server_says_by_itself_is_heard() {
     }
 }
 
-/// In this revision a broken connection is a cancel, and nothing can be resumed.
+/// In this revision a broken connection is a cancellation, and nothing can be resumed.
 #[tokio::test(start_paused = true)]
 async fn a_stateless_call_whose_connection_is_cut_is_cancelled_and_not_repeated() {
     let (mut rig, pipes) = rig();
@@ -149,7 +149,7 @@ async fn a_server_that_dies_at_its_first_starts_is_waited_for() {
 
 const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 
-/// A server that does what a tool's name says, until its stdin is closed. Returns what it ran.
+/// Runs a server that does what a tool's name says, until its stdin is closed. Returns what it ran.
 async fn serve(mut child: Puppet) -> Vec<String> {
     let mut ran = Vec::new();
     while let Some(line) = child.line().await {
@@ -174,7 +174,7 @@ async fn serve(mut child: Puppet) -> Vec<String> {
                     "asks" => {
                         let params = json!({"messages": [], "maxTokens": 5});
                         child.say(json!({"jsonrpc": "2.0", "id": "q", "method": "sampling/createMessage", "params": params})).await;
-                        // Whatever comes before is a notification.
+                        // Every message before the answer is a notification.
                         let answer = loop {
                             let heard = child.hear().await;
                             if heard["id"] == "q" {

@@ -1,4 +1,4 @@
-//! Children that die: what their clients hear, and when the next one is started.
+//! Children that die: what their clients are told, and when the next one is started.
 
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ async fn children_that_die_young_make_the_next_start_wait_longer_and_longer() {
     for _ in 0..4 {
         assert_eq!(refused_by_death(&mut rig).await.0.status, 503);
     }
-    // 250, 500 and 1000 ms were waited out; two seconds are the client's to wait.
+    // The server waited out 250, 500 and 1000 ms; it leaves a wait of two seconds to the client.
     assert_eq!(began.elapsed().as_millis(), 1750);
 
     let mut refused = rig.post("", initialize("2025-11-25")).await;

@@ -1,4 +1,4 @@
-//! Who is let in, and what a request must look like.
+//! Access: which clients are let in, and what a request must look like.
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN};
 use http::{Method, Request};

@@ -1,4 +1,4 @@
-//! A local server as HTTP, over pipes and under paused time: the child is played by the test.
+//! A local server as HTTP, over pipes and under paused time. The test takes the place of the child.
 
 #![cfg(test)]
 

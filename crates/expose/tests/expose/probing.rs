@@ -1,5 +1,5 @@
-//! Requests as no client sends them, byte by byte: names, pages, tokens, lengths and sessions that are not
-//! what they seem.
+//! Requests that no client sends, written byte by byte: names, pages, tokens, lengths and sessions that are
+//! not what they seem.
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -118,8 +118,8 @@ async fn a_token_is_looked_at_for_every_request_of_a_connection_and_only_where_i
     }
 }
 
-/// Two programs that do not agree where a request ends can be made to see two in one, or one in two. What
-/// is hidden in each of these asks for a session, and must not be seen.
+/// Two programs that do not agree where a request ends can be made to see two requests in one, or one in two.
+/// Each of these requests hides another that asks for a session, and the server must not see that one.
 #[tokio::test(start_paused = true)]
 async fn a_request_whose_end_is_in_doubt_is_the_last_of_its_connection() {
     let rig = Rig::new();
@@ -237,7 +237,7 @@ async fn a_client_cannot_answer_or_cancel_what_is_another_sessions() {
     assert_eq!(call.event().await.unwrap().json()["result"], "true");
 }
 
-/// Asks for a session, with the right token.
+/// Returns a request for a session, with the right token.
 fn greeting(headers: &str, target: &str) -> String {
     let body = initialize("2025-11-25").to_string();
     format!(
@@ -247,7 +247,7 @@ fn greeting(headers: &str, target: &str) -> String {
     )
 }
 
-/// Everything that comes back until the connection is closed.
+/// Returns everything that comes back until the connection is closed.
 async fn raw(rig: &Rig, request: &str) -> String {
     let (mut ours, theirs) = duplex(4 << 20);
     let exposed = rig.exposed.clone();

@@ -1,4 +1,4 @@
-//! Streams that were cut and are read on.
+//! Streams that were cut and are resumed.
 
 use std::time::Duration;
 
@@ -154,7 +154,7 @@ async fn a_reader_who_takes_nothing_is_cut_off_and_the_other_calls_go_on() {
         std::future::pending::<()>().await;
     });
 
-    // Without the standing stream, what comes then is for the call.
+    // Without the standing stream, later messages go to the call.
     let rest = pending.rest().await;
     assert!(rest.last().unwrap()["result"].is_object());
     assert_eq!(began.elapsed().as_secs(), 10);
@@ -177,8 +177,8 @@ async fn the_answer_of_initialize_can_be_resumed() {
     assert_eq!(resumed.event().await.unwrap().json()["id"], "init");
 }
 
-/// The official clients come back for as long as they are let in: the TypeScript SDK after every error,
-/// and both after a call that was cancelled. An empty stream is let in.
+/// The official clients come back for as long as they are let in: the TypeScript SDK after every error, and
+/// both after a call that was cancelled. An empty stream counts as let in.
 #[tokio::test(start_paused = true)]
 async fn there_is_nothing_to_resume_behind_an_error_or_a_cancelled_call() {
     let mut rig = Rig::new();
@@ -255,7 +255,7 @@ async fn a_reader_who_takes_nothing_is_cut_off_also_while_another_takes_somethin
     drop(stuck);
 }
 
-/// More than connections hold between the two sides, so that it is taken only when it is read.
+/// Writes more than the connections between the two sides hold, so that it is accepted only when it is read.
 async fn big_progress(child: &mut Puppet) {
     let params = json!({"progressToken": "token 1", "progress": 1, "message": "y".repeat(150_000)});
     child

@@ -42,7 +42,7 @@ impl Rig {
         Self { exposed: Exposed::new(stage, access, settings, tell), puppets, news, starts }
     }
 
-    /// The next child that was started.
+    /// Returns the next child that was started.
     pub(crate) async fn child(&mut self) -> Puppet {
         let puppet = timeout(Duration::from_secs(600), self.puppets.recv()).await;
         puppet.expect("nothing was started").unwrap()
@@ -61,7 +61,7 @@ impl Rig {
         send(self.exposed.clone(), request).await
     }
 
-    /// Sends one while something else is done.
+    /// Sends a request while the test goes on.
     pub(crate) fn begin_to_send(&self, request: Request<Full<Bytes>>) -> JoinHandle<Answer> {
         tokio::spawn(send(self.exposed.clone(), request))
     }
@@ -76,7 +76,7 @@ impl Rig {
         self.send(post(session, &message.to_string())).await
     }
 
-    /// Opens the standing stream, or another one behind this event.
+    /// Opens the standing stream, or resumes a stream after this event.
     pub(crate) async fn listen(&self, session: &str, after: Option<&str>) -> Answer {
         let mut request = get(session);
         if let Some(event) = after {
@@ -154,7 +154,7 @@ pub(crate) fn request(method: Method, session: &str, body: &str) -> Request<Full
     request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).unwrap()
 }
 
-/// An answer, whose body is read bit by bit. Dropping it closes its connection.
+/// An answer, whose body is read piece by piece. Dropping it closes its connection.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     headers: HeaderMap,
@@ -183,7 +183,7 @@ impl Answer {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The whole body.
+    /// Returns the whole body.
     pub(crate) async fn text(&mut self) -> String {
         while let Some(frame) = self.body.frame().await {
             self.unread.push_str(std::str::from_utf8(frame.unwrap().data_ref().unwrap()).unwrap());
@@ -196,9 +196,9 @@ impl Answer {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
-    /// The next block: an event, or a comment.
+    /// Returns the next block: an event, or a comment.
     pub(crate) async fn block(&mut self) -> Option<String> {
-        // What was searched is not searched again: a block may have many megabytes.
+        // Bytes that were searched are not searched again: a block may have many megabytes.
         let mut searched = 0;
         loop {
             let unread = self.unread.as_bytes();
@@ -216,7 +216,7 @@ impl Answer {
         }
     }
 
-    /// The next event that has data.
+    /// Returns the next event that has data.
     pub(crate) async fn event(&mut self) -> Option<Event> {
         loop {
             let event = self.any_event().await?;
@@ -226,7 +226,7 @@ impl Answer {
         }
     }
 
-    /// The next event, the one without data too.
+    /// Returns the next event, with or without data.
     pub(crate) async fn any_event(&mut self) -> Option<Event> {
         loop {
             let block = self.block().await?;
@@ -247,7 +247,7 @@ impl Answer {
         }
     }
 
-    /// All that is left, as JSON.
+    /// Returns all remaining messages, as JSON.
     pub(crate) async fn rest(&mut self) -> Vec<Value> {
         let mut rest = Vec::new();
         while let Some(event) = self.event().await {
@@ -263,17 +263,17 @@ impl Drop for Answer {
     }
 }
 
-/// What gives puppets.
+/// The source of puppets.
 #[derive(Default)]
 pub(crate) struct Stage {
     puppets: Option<mpsc::UnboundedSender<Puppet>>,
     starts: Arc<Mutex<usize>>,
-    /// Every start fails.
+    /// Whether every start fails.
     is_empty: bool,
 }
 
 impl Stage {
-    /// One where every start fails.
+    /// Creates a source whose starts all fail.
     pub(crate) fn empty() -> Self {
         Self { is_empty: true, ..Self::default() }
     }
@@ -305,7 +305,7 @@ impl Start for Stage {
     }
 }
 
-/// A child that does what the test says.
+/// A child that the test controls.
 pub(crate) struct Puppet {
     heard: Lines<BufReader<DuplexStream>>,
     said: DuplexStream,
@@ -313,7 +313,7 @@ pub(crate) struct Puppet {
 }
 
 impl Puppet {
-    /// The next line on its stdin; `None` at the end.
+    /// Returns the next line on its stdin; `None` at the end.
     pub(crate) async fn line(&mut self) -> Option<String> {
         let line = timeout(Duration::from_secs(7200), self.heard.next_line()).await;
         line.expect("nothing comes").unwrap()
@@ -349,43 +349,43 @@ impl Puppet {
         self.answer(asked["id"].clone(), result).await;
     }
 
-    /// The same, and lives on.
+    /// Answers `initialize`, and returns the child.
     pub(crate) async fn greet_and_stay(mut self, version: &str) -> Self {
         self.greet(version).await;
         self
     }
 
-    /// Closes its stdin and lives on.
+    /// Closes its stdin without ending it.
     pub(crate) fn close_stdin(mut self) -> Self {
         self.heard = BufReader::new(duplex(1).0).lines();
         self
     }
 
-    /// Writes, whether or not anybody reads.
+    /// Writes, whether or not the text is read.
     pub(crate) async fn write_if_heard(&mut self, text: &str) {
         let _ = self.said.write_all(text.as_bytes()).await;
     }
 
-    /// Closes its stdout and lives on.
+    /// Closes its stdout without ending it.
     pub(crate) fn close_stdout(mut self) -> Self {
         self.said = duplex(1).0;
         self
     }
 
-    /// Ends, with these last words.
+    /// Ends with this status and these last lines of stderr.
     pub(crate) fn die(mut self, status: &str, last_words: &[&str]) {
         let last_words = last_words.iter().map(|&it| it.to_owned()).collect();
         let obituary = Obituary { status: status.to_owned(), last_words };
         let _ = self.end.take().unwrap().send(obituary);
     }
 
-    /// Waits until its stdin is closed, then ends as it should.
+    /// Waits until its stdin is closed, then ends with success.
     pub(crate) async fn leave(mut self) {
         while self.line().await.is_some() {}
         self.die("exit status: 0", &[]);
     }
 
-    /// Waits until nobody waits for its end any more: it was killed.
+    /// Waits until it is killed: the server then no longer waits for its end.
     pub(crate) async fn killed(&mut self) {
         let end = self.end.as_mut().unwrap();
         timeout(Duration::from_secs(7200), end.closed()).await.expect("it lives");

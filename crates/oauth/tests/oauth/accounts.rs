@@ -1,4 +1,4 @@
-//! Logging in, looking and logging out without a client.
+//! Logging in, checking and logging out without a client.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ async fn a_logout_deletes_although_nothing_can_be_revoked() {
     assert_eq!(again, LoggedOut::NobodyWasLoggedIn);
 }
 
-/// The refresh token went with the login: whoever renews it here ends it there.
+/// The refresh token went with the login: a process that renews it here ends it there.
 #[tokio::test]
 async fn a_login_that_another_process_took_away_is_not_renewed_from_memory() {
     let world = World::start().await;
@@ -85,7 +85,7 @@ async fn a_login_that_another_process_took_away_is_not_renewed_from_memory() {
     assert_eq!(store.load(&key).await.unwrap(), None);
 }
 
-/// Whoever renews a login was not told how it was made.
+/// The process that renews a login was not told how it was made.
 #[tokio::test]
 async fn a_login_with_the_identity_token_stays_one_in_every_process() {
     let world = World::start().await;
@@ -102,7 +102,7 @@ async fn a_login_with_the_identity_token_stays_one_in_every_process() {
     assert_eq!(world.token_forms("refresh_token").len(), 1);
 }
 
-/// The one that was sent is used up: to send it again ends the login of all.
+/// The token that was sent is used up: sending it again ends the login of all processes.
 #[tokio::test]
 async fn a_refresh_without_the_identity_token_keeps_the_refresh_token_that_came() {
     let world = World::start().await;
@@ -137,7 +137,8 @@ fn oauth() -> OAuth {
     OAuth::new("test app").store(MemoryStore::default())
 }
 
-/// Scopes, the place of metadata and the demand for bound tokens may stand in a refusal and nowhere else.
+/// A refusal may be the only place that names the scopes, the address of metadata and the demand for bound
+/// tokens.
 #[tokio::test]
 async fn a_login_that_no_call_asked_for_asks_the_server_what_it_wants() {
     let world = World::start().await;

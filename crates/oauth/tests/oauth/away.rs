@@ -1,4 +1,4 @@
-//! Calls while the authorization server is away.
+//! Calls while the authorization server fails.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn a_token_that_is_still_good_is_used_while_it_cannot_be_renewed() {
     let (world, client) = logged_in().await;
     tokio::time::pause();
     away_for(&world, 100);
-    // It lives for an hour, and is due before that.
+    // The token lives for an hour, and is due before that.
     tokio::time::advance(secs(3600 - 20)).await;
     let began = Instant::now();
 
@@ -56,7 +56,7 @@ async fn a_token_that_is_still_good_is_used_while_it_cannot_be_renewed() {
     assert!(!world.token_forms("refresh_token").is_empty(), "it was not due");
 }
 
-/// A client that has logged in, on a clock that follows that of the runtime.
+/// Returns a client that has logged in, on a clock that follows that of the runtime.
 async fn logged_in() -> (World, Client) {
     let world = World::start().await;
     let (began, start) = (Instant::now(), world.clock.read()());
@@ -67,14 +67,14 @@ async fn logged_in() -> (World, Client) {
     (world, client)
 }
 
-/// Lets the token end that is no new one, while the authorization server is away.
+/// Ends a token that is some time old, while the authorization server fails.
 async fn ended_while_away(world: &World, refreshes: usize) {
     tokio::time::advance(secs(600)).await;
     away_for(world, refreshes);
     world.end_access_tokens();
 }
 
-/// Lets the authorization server refuse so many refreshes for trouble of its own.
+/// Makes the authorization server refuse so many refreshes because of its own trouble.
 fn away_for(world: &World, refreshes: usize) {
     let trouble = Answer::new(503, "trouble");
     world.state().refresh_answers.extend(std::iter::repeat_n(trouble, refreshes));

@@ -1,4 +1,4 @@
-//! Beside `mcp-remote`, on its store.
+//! Logins beside `mcp-remote`, on its store.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -122,7 +122,7 @@ async fn a_file_that_others_can_read_is_not_taken_over() {
     assert!(!beside.world.sent_to("mcp").contains("c4nary-access"));
 }
 
-/// Without it, tokens would go to whichever server is asked with another one's files.
+/// Without this check, tokens would go to any server that is asked with another one's files.
 #[tokio::test]
 async fn the_login_of_another_server_is_not_taken_over() {
     let beside = Beside::start().await;
@@ -142,7 +142,7 @@ async fn the_login_of_another_server_is_not_taken_over() {
     assert!(!beside.world.sent_to("mcp").contains("c4nary-access"));
 }
 
-/// A world in which somebody has logged in with `mcp-remote`.
+/// A world in which a person has logged in with `mcp-remote`.
 struct Beside {
     world: World,
     folder: Folder,
@@ -169,7 +169,7 @@ impl Beside {
         beside
     }
 
-    /// A program without a person, with a store of its own beside theirs.
+    /// Returns a program without a person, with a store of its own beside that of `mcp-remote`.
     fn oauth(&self) -> OAuth {
         let theirs = McpRemoteStore::at(self.folder.0.join("theirs"), self.world.mcp_url());
         let store = FileStore::at(self.folder.path());

@@ -1,6 +1,6 @@
-//! Every secret that crossed a wire is looked for in everything that anybody can read.
+//! A search for every secret that crossed a wire, in everything that a person or a program can read.
 //!
-//! What is secret is taken from what the servers were sent, so that a verifier or a header that the client made
+//! The secrets are taken from what the servers were sent, so that a verifier or a header that the client made
 //! up itself is looked for, too. The servers repeat what they are sent in every refusal.
 
 use std::collections::BTreeSet;
@@ -56,7 +56,7 @@ async fn log_in_refresh_and_fail(world: &World, oauth: OAuth, seen: &Output) {
     world.end_access_tokens();
     let refusals = REFUSALS.map(|(status, error)| repeating(status, error));
     world.state().refresh_answers.extend(refusals.into_iter().chain([Answer::dropped()]));
-    // At once: some of them wait before they ask again.
+    // The calls are made at once, because some of them wait before they ask again.
     let calls: Vec<_> = clients.iter().map(|(_, client)| client.clone()).collect();
     let calls = calls.into_iter().map(|client| tokio::spawn(async move { call(&client).await }));
     for called in calls.collect::<Vec<_>>() {
@@ -103,13 +103,13 @@ async fn log_out(world: &World, oauth: OAuth, seen: &Output) {
     seen.read(&account.status().await);
 }
 
-/// A refusal that repeats the refresh token and the header of the client.
+/// Returns a refusal that repeats the refresh token and the header of the client.
 fn repeating(status: u16, error: &str) -> Answer {
     let words = format!("no {{refresh_token}}, {BASIC}");
     Answer::json(status, json!({"error": error, "error_description": words}))
 }
 
-/// What the servers were sent, and what they issued: every secret of it.
+/// Returns every secret that the servers were sent, or issued.
 fn secrets(world: &World) -> BTreeSet<String> {
     let state = world.state();
     let mut secrets: BTreeSet<String> = state.access.keys().cloned().collect();
@@ -126,7 +126,7 @@ fn secrets(world: &World) -> BTreeSet<String> {
     secrets
 }
 
-/// Everything that somebody can read.
+/// Everything that a person or a program can read.
 #[derive(Clone, Default)]
 struct Output(Arc<Mutex<String>>);
 
@@ -147,7 +147,8 @@ impl Output {
         }
     }
 
-    /// A person who consents, and before that opens what others sent. The URL is the person's own to see.
+    /// Returns a person who consents, and first opens URLs that others sent. The person may see the login's
+    /// own URL.
     fn person(&self) -> impl ridethrough_oauth::person::Person + use<> {
         let output = self.clone();
         from_fn(move |prompt: &LoginPrompt| {

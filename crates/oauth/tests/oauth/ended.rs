@@ -1,4 +1,4 @@
-//! A login that has ended: one process finds out, all know it, each tells it once.
+//! A login that has ended: one process finds out, all others know it, and each reports it once.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::support::{Answer, Folder, World, call, client, robot};
 
-/// A race of processes showed it: each of them sent the dead token when it had the lock.
+/// A race of processes showed this: each of them sent the dead token when it had the lock.
 #[tokio::test]
 async fn a_refresh_token_that_one_process_found_dead_is_sent_by_no_other() {
     let (world, folder) = (World::start().await, Folder::new());
@@ -31,7 +31,7 @@ async fn a_refresh_token_that_one_process_found_dead_is_sent_by_no_other() {
     assert_eq!(world.token_forms("refresh_token").len(), 1);
 }
 
-/// Others would send it when it is due for them.
+/// Other processes would send it when it is due for them.
 #[tokio::test]
 async fn a_refresh_token_that_is_found_dead_ahead_of_time_is_known_to_be_dead_at_once() {
     let world = World::start().await;

@@ -1,4 +1,4 @@
-//! What authorization servers that we did not write want of a client, found by `ridethrough-interop`.
+//! Demands of authorization servers that this project did not write, found by `ridethrough-interop`.
 
 use ridethrough_oauth::store::MemoryStore;
 use ridethrough_oauth::{OAuth, Secret};
@@ -25,7 +25,7 @@ async fn a_client_of_a_device_registers_a_redirect_uri_and_the_grant_of_devices(
     assert!(grants.contains(&json!("urn:ietf:params:oauth:grant-type:device_code")), "{body}");
 }
 
-/// The Python SDK, and FastMCP on top of it.
+/// The Python SDK does so, and FastMCP on top of it.
 #[tokio::test]
 async fn a_server_that_misses_the_client_id_beside_basic_gets_it() {
     let world = World::start().await;

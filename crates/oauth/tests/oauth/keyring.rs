@@ -1,4 +1,4 @@
-//! Logins in the system's keyring, of which there is a mock.
+//! Logins in the system's keyring, which is a mock here.
 
 use std::sync::Arc;
 

@@ -122,7 +122,7 @@ async fn a_callback_that_is_pasted_ends_the_login_and_nonsense_does_not() {
     logging_in.await.unwrap().unwrap();
 }
 
-/// A login that has been shown, and waits for its callback.
+/// A login whose URL has been shown, and that waits for its callback.
 struct Login {
     prompt: LoginPrompt,
     done: tokio::task::JoinHandle<Result<(), String>>,
@@ -157,7 +157,7 @@ impl Login {
     }
 }
 
-/// A person whose browser is elsewhere.
+/// A person whose browser is on another machine.
 #[derive(Clone)]
 struct Pasting {
     shown: Arc<Notify>,

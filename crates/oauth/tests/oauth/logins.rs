@@ -1,4 +1,4 @@
-//! A person logs in, and calls go through.
+//! Logins of a person, and the calls that follow.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -100,7 +100,7 @@ async fn a_login_that_the_person_refuses_ends_the_call_with_the_reason() {
     assert_eq!(world.count("one", "/token"), 0);
 }
 
-/// Agents repeat calls that failed; a window with each of them is a storm.
+/// Agents repeat calls that failed; a browser window for each of them would be a storm.
 #[tokio::test]
 async fn a_person_who_refused_is_not_asked_again_with_the_next_call() {
     let world = World::start().await;
@@ -112,7 +112,7 @@ async fn a_person_who_refused_is_not_asked_again_with_the_next_call() {
     }
     assert_eq!(world.count("one", "/authorize"), 1);
     world.state().denies_login = false;
-    // The pause is not by the wall clock.
+    // The pause is not counted by the wall clock.
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(61)).await;
     tokio::time::resume();

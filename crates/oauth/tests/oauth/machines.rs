@@ -121,7 +121,7 @@ async fn a_person_on_another_device_types_in_a_code() {
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-/// A key that is made for one test.
+/// Creates a key for one test.
 fn es256() -> (String, EcdsaKeyPair) {
     let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap();
     let der = pair.to_pkcs8v1().unwrap();

@@ -1,4 +1,4 @@
-//! Logins and refreshes against servers of our own, over real sockets.
+//! Logins and refreshes against servers of the tests' own, over real sockets.
 
 #![cfg(test)]
 

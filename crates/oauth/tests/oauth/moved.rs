@@ -1,4 +1,4 @@
-//! A server that sends its people elsewhere is shown nothing of the old login.
+//! A server that names another authorization server gets nothing of the old login.
 
 use ridethrough_oauth::error::SettingsError;
 use ridethrough_oauth::store::MemoryStore;
@@ -82,7 +82,7 @@ async fn a_token_endpoint_that_a_person_vouches_for_gets_the_code_and_later_the_
     world.state().clients.values_mut().for_each(|site| *site = "two");
     world.end_access_tokens();
 
-    // It is kept with the login: a process that was told nothing of it renews there, too.
+    // The endpoint is kept with the login: a process that was not told of it renews there, too.
     let called = call(&client(&world, oauth().store(store))).await;
 
     assert_eq!(called.unwrap(), "hello");

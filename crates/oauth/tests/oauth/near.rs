@@ -50,7 +50,8 @@ async fn a_login_at_a_near_authorization_server_is_revoked_without_being_allowed
     }
 }
 
-/// The account of a login at an MCP server that is not on this machine, where its authorization server is.
+/// Returns the account of a login at an MCP server on another machine; its authorization server is on this
+/// one.
 async fn account_far_away(world: &World, folder: &Folder, is_allowed: bool) -> Account {
     let mut record = record_of_login(world, folder, true).await;
     record.allows_near_hosts = is_allowed;
@@ -77,5 +78,5 @@ async fn record_of_login(world: &World, folder: &Folder, is_allowed: bool) -> Gr
     store.load(&key).await.unwrap().unwrap()
 }
 
-/// An address of documentation (RFC 5737): nothing is ever sent there.
+/// An address that is reserved for documentation (RFC 5737): nothing is ever sent there.
 const FAR_AWAY: &str = "https://203.0.113.5/mcp";

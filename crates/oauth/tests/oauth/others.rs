@@ -1,4 +1,4 @@
-//! What another process has done is enough for this one.
+//! Work that another process has done is not repeated by this one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +29,7 @@ async fn a_call_that_waits_for_its_person_goes_on_when_another_process_has_logge
     assert_eq!(called.unwrap().unwrap(), "hello");
 }
 
-/// With a token of the old issuer that lives, nothing else makes a process look at the store.
+/// While a token of the old issuer is live, nothing else makes a process read the store.
 #[tokio::test]
 async fn a_login_of_another_process_at_the_new_issuer_is_enough() {
     let world = World::start().await;
@@ -50,7 +50,7 @@ async fn a_login_of_another_process_at_the_new_issuer_is_enough() {
     assert_eq!(world.count("two", "/authorize"), 1);
 }
 
-/// A program without a person cannot ask for it, and does not have to.
+/// A program without a person cannot ask for more scope, and does not have to.
 #[tokio::test]
 async fn more_scope_that_another_process_was_granted_is_enough() {
     let world = World::start().await;
@@ -67,7 +67,7 @@ async fn more_scope_that_another_process_was_granted_is_enough() {
     assert_eq!(world.count("one", "/authorize"), 2);
 }
 
-/// Each look at the store once was the reason for the next one.
+/// Each reading of the store was once the reason for the next one.
 #[tokio::test(start_paused = true)]
 async fn a_login_that_has_ended_does_not_keep_the_processor_busy() {
     let world = World::start().await;
@@ -89,7 +89,7 @@ async fn a_login_that_has_ended_does_not_keep_the_processor_busy() {
     assert!(loads < 20, "the store was read {loads} times in a minute");
 }
 
-/// A store that counts how often it is read, and is stuck after a thousand times.
+/// A store that counts how often it is read, and hangs after a thousand times.
 #[derive(Clone, Default)]
 struct CountingStore {
     store: MemoryStore,

@@ -118,7 +118,7 @@ async fn a_server_that_wants_nonces_for_ever_costs_no_login_and_no_refresh() {
     assert!(world.token_forms("refresh_token").is_empty());
 }
 
-/// A world whose servers want bound tokens.
+/// Creates a world whose servers want bound tokens.
 async fn bound() -> World {
     let world = World::start().await;
     world.state().proofs.are_wanted = true;
@@ -130,7 +130,7 @@ fn oauth() -> OAuth {
     OAuth::new("test app").store(MemoryStore::default()).person(robot())
 }
 
-/// What the MCP server was sent as `Authorization`, where it was sent any.
+/// Returns the `Authorization` headers that the MCP server was sent.
 fn authorizations(world: &World) -> Vec<String> {
     let state = world.state();
     let sent = state.log.iter().filter(|it| it.site == "mcp");

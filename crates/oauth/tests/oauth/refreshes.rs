@@ -1,4 +1,4 @@
-//! Tokens that end are renewed, once, and never at the cost of the login.
+//! Tokens that expire are renewed, once, and never at the cost of the login.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ async fn no_request_goes_out_with_a_token_that_has_ended() {
     assert_eq!(world.token_forms("refresh_token").len(), 1);
 }
 
-/// The life of a test token is in seconds: this one is due after 1.6 s.
+/// A test token lives for seconds: this one is due after 1.6 s.
 #[tokio::test]
 async fn a_token_is_renewed_ahead_of_time_and_no_call_is_refused() {
     let world = World::start().await;
@@ -151,7 +151,7 @@ async fn a_refresh_token_that_the_answer_leaves_out_is_kept() {
     assert_eq!(world.count("one", "/authorize"), 1);
 }
 
-/// None of these says that the login has ended.
+/// None of these answers says that the login has ended.
 #[tokio::test]
 async fn a_wrong_answer_to_a_refresh_does_not_cost_the_login() {
     let answers = [

@@ -1,4 +1,4 @@
-//! Nothing that prints shows a secret: every secret of the test's servers holds a canary.
+//! No output shows a secret: every secret of the test's servers contains a canary.
 
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -39,7 +39,7 @@ async fn no_secret_is_in_a_record_a_debug_text_or_an_error() {
     shown += &format!("{account:?} {error} {error:?} {record:?}");
     shown += &written.lock().unwrap();
 
-    // A client's id is no secret.
+    // The id of a client is no secret.
     let shown = shown.replace("c4nary-client", "client");
     assert!(record.unwrap().write().expose().contains("c4nary"), "there was nothing to find");
     assert!(shown.contains("refreshing"), "nothing was recorded: {shown}");
@@ -47,7 +47,7 @@ async fn no_secret_is_in_a_record_a_debug_text_or_an_error() {
     assert_eq!(found, None);
 }
 
-/// Writes down every record.
+/// Records every log record.
 pub(crate) struct Canary(pub(crate) Arc<Mutex<String>>);
 
 impl Subscriber for Canary {

@@ -1,4 +1,4 @@
-//! Files that hold logins are nobody else's.
+//! Files that hold logins can be read by their owner only.
 #![cfg(unix)]
 
 use std::fs;

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::support::{World, builder, call, client, robot};
 
-/// The answer came, and the disk was full.
+/// The answer arrived, and the disk was full.
 #[tokio::test]
 async fn tokens_that_could_not_be_stored_are_used_and_cost_no_login() {
     let world = World::start().await;
@@ -57,7 +57,7 @@ async fn a_wait_that_is_dropped_in_the_middle_of_a_write_keeps_the_lock() {
     timeout(Duration::from_secs(20), store.lock(&key)).await.unwrap().unwrap();
 }
 
-/// By their times, the tokens in the store are newer.
+/// According to their times, the tokens in the store are newer.
 #[tokio::test]
 async fn they_are_written_later_although_the_clock_was_set_back() {
     let world = World::start().await;
@@ -84,7 +84,7 @@ async fn they_are_written_later_although_the_clock_was_set_back() {
     waiting.abort();
 }
 
-/// By its times, the login in the store is older.
+/// According to its times, the login in the store is older.
 #[tokio::test]
 async fn they_do_not_replace_a_login_of_another_process_after_the_clock_was_set_back() {
     let world = World::start().await;
@@ -110,7 +110,7 @@ async fn they_do_not_undo_a_logout() {
     store.compare_and_swap(&lock, record.as_ref(), None).await.unwrap();
     drop(lock);
 
-    // Only the store is asked from here on.
+    // From here on, only the store is read.
     tokio::time::pause();
     let renewed = timeout(Duration::from_secs(60), account.renewed()).await;
 
@@ -118,7 +118,7 @@ async fn they_do_not_undo_a_logout() {
     assert!(store.load(&key).await.unwrap().is_none(), "the login is back");
 }
 
-/// An account with tokens that are used, and are not in the store.
+/// Returns an account with tokens that are in use and not in the store.
 async fn with_unsaved_tokens(world: &World, store: &FailingStore) -> Account {
     let account = account(world, store);
     account.log_in().await.unwrap();
@@ -143,15 +143,15 @@ fn oauth(store: &FailingStore) -> OAuth {
     OAuth::new("test app").store(store.clone())
 }
 
-/// A store that can be read and not be written, or only when a test lets it.
+/// A store that can be read and not written, or written only when a test allows it.
 #[derive(Clone)]
 struct FailingStore {
     store: MemoryStore,
     fails: Arc<AtomicBool>,
     is_slow: Arc<AtomicBool>,
-    /// Has a permit for each slow write that has begun.
+    /// One permit for each slow write that has begun.
     writing: Arc<Semaphore>,
-    /// Has a permit for each slow write that may go on.
+    /// One permit for each slow write that may continue.
     may_write: Arc<Semaphore>,
 }
 

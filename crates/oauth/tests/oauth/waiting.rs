@@ -1,4 +1,4 @@
-//! Programs in the background, which wait until somebody logs in elsewhere.
+//! Programs in the background, which wait until a person logs in elsewhere.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn a_token_that_another_process_came_by_is_sent_before_a_server_asks_for_i
     soon(watch.changed()).await;
     log_in(&world, &folder).await;
     assert_eq!(soon(watch.changed()).await, LoginState::NotNeeded);
-    // The hook brings it by itself.
+    // The hook brings the token by itself.
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -64,7 +64,7 @@ async fn a_logout_of_another_process_ends_in_a_login_that_is_needed() {
     assert_eq!(world.token_forms("refresh_token").len(), 0, "a revoked token was sent");
 }
 
-/// The refresh token is in memory, and a server need not know how to revoke it.
+/// The refresh token is in memory, and a server need not support revocation.
 #[tokio::test]
 async fn whoever_has_logged_out_is_not_logged_in_again_by_a_refresh() {
     let (world, folder) = (World::start().await, Folder::new());
@@ -143,7 +143,7 @@ async fn a_server_that_accepts_again_what_it_refused_costs_no_login() {
     assert_eq!(world.token_forms("refresh_token").len(), 1);
 }
 
-/// A store that cannot be read is no logout.
+/// A store that cannot be read does not mean a logout.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_login_that_could_not_be_read_is_used_when_it_can_be() {
@@ -169,13 +169,13 @@ async fn a_login_that_could_not_be_read_is_used_when_it_can_be() {
     assert_eq!(call(&client).await.unwrap(), "hello");
 }
 
-/// A client without a person, and its account.
+/// Returns a client without a person, and its account.
 fn background(world: &World, folder: &Folder) -> (Account, Client) {
     let account = oauth(world, folder).account(&builder(world)).unwrap();
     (account.clone(), builder(world).credentials(account).build().unwrap())
 }
 
-/// Somebody logs in, as another process does.
+/// Logs a person in, as another process does.
 async fn log_in(world: &World, folder: &Folder) -> Account {
     let account = oauth(world, folder).person(robot()).account(&builder(world)).unwrap();
     account.log_in().await.unwrap();
@@ -186,7 +186,7 @@ fn oauth(world: &World, folder: &Folder) -> OAuth {
     OAuth::new("test").store(FileStore::at(folder.path())).clock(world.clock.read())
 }
 
-/// Waits a second, and no longer.
+/// Waits for the future, for a second at most.
 async fn soon<T>(future: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(1), future).await.expect("it was not noticed within a second")
 }

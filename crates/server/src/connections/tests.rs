@@ -9,7 +9,7 @@ async fn the_longest_silent_connection_without_the_token_makes_room() {
         tokio::time::advance(Duration::from_millis(1)).await;
     }
     assert!(!all.iter().any(is_closing));
-    // The first has had a request meanwhile, and the second has not.
+    // The first has had a request meanwhile, the second has not.
     drop(all[0].connection.answer());
     tokio::time::advance(Duration::from_millis(1)).await;
 

@@ -1,6 +1,7 @@
-//! Answers of a session-based backend in the words of the stateless revision.
+//! Answers of a session-based backend in the form of the stateless revision.
 //!
-//! A result passes byte for byte; what the revision demands besides is written behind its members.
+//! A result passes byte for byte; the members that the revision demands in addition are written after its
+//! own.
 
 use bytes::Bytes;
 use ridethrough_core::message::{Answer, Id, Json, code};
@@ -10,7 +11,7 @@ use super::refusal::supported;
 use super::sender::Offers;
 use super::splice::{self, is_object, text};
 
-/// The text of an answer, in pieces: a large result is not copied.
+/// Returns the text of an answer, in pieces: a large result is not copied.
 pub(crate) fn written(id: &Id, answer: &Answer, method: &str, server: Option<&Json>) -> Vec<Bytes> {
     let (key, json) = match answer {
         Answer::Error(error) => ("error", error.clone()),
@@ -27,15 +28,15 @@ pub(crate) fn written(id: &Id, answer: &Answer, method: &str, server: Option<&Js
     }
     let open = whole.slice(..whole.len() - 1);
     let added = Json::empty_object().with_members(more);
-    // The members without the brace before them, behind those that are there.
+    // The new members, without their opening brace, follow the existing ones.
     let added = &added.as_str()[1..];
     let is_empty = open[1..].iter().all(u8::is_ascii_whitespace);
     let tail = if is_empty { format!("{added}}}") } else { format!(",{added}}}") };
     vec![head.into(), open, tail.into()]
 }
 
-/// An error of the backend in terms of the stateless revision, where URLs that a person must visit before the
-/// call are not an error but `input_required`.
+/// Returns an error of the backend in terms of the stateless revision, where URLs that a person must visit
+/// before the call are not an error but `input_required`.
 pub(crate) fn translated(answer: Answer, method: &str, offers: Offers) -> Answer {
     let Answer::Error(error) = answer else { return answer };
     let code: Option<i64> = error.member("code").and_then(|code| code.read());
@@ -47,13 +48,13 @@ pub(crate) fn translated(answer: Answer, method: &str, offers: Offers) -> Answer
             let pages = Some(&error).filter(|_| can_ask(method) && offers.urls).and_then(pages);
             pages.map_or_else(|| with_code(code::INTERNAL_ERROR), Answer::Result)
         }
-        // These are about the way between a client and its server, and the client's server is this one.
+        // These codes are about the way between a client and its server, and the client's server is this one.
         Some(code) if code::is_modern(code) => with_code(code::INTERNAL_ERROR),
         _ => Answer::Error(error),
     }
 }
 
-/// The result of `server/discover`, from that of `initialize`.
+/// Returns the result of `server/discover`, made from that of `initialize`.
 pub(crate) fn discovered(initialized: &Json) -> Json {
     let [can, told] = initialized.pick(["capabilities", "instructions"]);
     let can = can.filter(is_object).unwrap_or_else(Json::empty_object);
@@ -86,13 +87,13 @@ pub(crate) fn is_gone(method: &str) -> bool {
     ) || method.starts_with("tasks/")
 }
 
-/// Whether these are answers to URLs that the client was asked to visit by [`translated`].
+/// Whether these are answers to the URLs that [`translated`] asked the client to visit.
 pub(crate) fn are_pages(responses: &Json) -> bool {
     let responses = responses.members();
     !responses.is_empty() && responses.iter().all(|(key, _)| key.starts_with(PAGE))
 }
 
-/// Whether the person has visited all of them.
+/// Whether the person has visited all URLs.
 pub(crate) fn were_visited(responses: &Json) -> bool {
     let is_accepted = |(_, said): (String, Json)| {
         said.member("action").is_some_and(|it| it.string().as_deref() == Some("accept"))
@@ -100,8 +101,8 @@ pub(crate) fn were_visited(responses: &Json) -> bool {
     responses.members().into_iter().all(is_accepted)
 }
 
-/// The URLs that an error of an older revision names, as questions. They come without a state: the next call
-/// begins anew.
+/// Returns the URLs that an error of an older revision names, as questions. They come without a state: the
+/// next call begins anew.
 fn pages(error: &Json) -> Option<Json> {
     let pages = error.member("data")?.member("elicitations")?.elements()?;
     let asked = pages.iter().enumerate().map(|(number, page)| {
@@ -119,7 +120,7 @@ fn pages(error: &Json) -> Option<Json> {
     })
 }
 
-/// The result with the name of the server in a `_meta` that it has already.
+/// Returns the result with the name of the server in the `_meta` that it already has.
 fn with_server(result: &Json, server: Option<&Json>) -> Json {
     match (server, result.member("_meta")) {
         (Some(server), Some(meta)) if is_object(&meta) && meta.member(SERVER_INFO).is_none() => {
@@ -130,7 +131,7 @@ fn with_server(result: &Json, server: Option<&Json>) -> Json {
     }
 }
 
-/// The members that the revision demands and the result does not have.
+/// Returns the members that the revision demands and the result does not have.
 fn additions(result: &Json, method: &str, server: Option<&Json>) -> Vec<(String, Json)> {
     if !is_object(result) {
         return Vec::new();
@@ -150,7 +151,7 @@ fn additions(result: &Json, method: &str, server: Option<&Json>) -> Vec<(String,
 
 pub(crate) const DISCOVER: &str = "server/discover";
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// Methods whose results say how long they may be kept.
+/// The methods whose results say how long they may be kept.
 const KEPT: [&str; 6] = [
     DISCOVER,
     "prompts/list",

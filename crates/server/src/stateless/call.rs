@@ -32,11 +32,11 @@ pub(crate) struct StatelessCall {
     pub(crate) reader: Reader,
     /// The id of the request that waits for it.
     pub(crate) id: Id,
-    /// Method and params.
+    /// The digest of method and params.
     pub(crate) subject: Digest,
-    /// Until when questions are gathered.
+    /// The time until which questions are gathered.
     pub(crate) gathers: Option<Instant>,
-    /// Whether it has its answer.
+    /// Whether the call has its answer.
     pub(crate) is_over: bool,
 }
 
@@ -119,7 +119,7 @@ impl StatelessCall {
             Some(Piece::Event(entry)) => entry.text,
             Some(Piece::Nothing) => return Some(CallEvent::Silence),
             Some(Piece::Farewell | Piece::Priming) => return None,
-            // Nobody else reads it or cancels it, so that this is the end of the conversation.
+            // No other code reads the stream or cancels the call, so the conversation has ended.
             None => {
                 self.is_over = true;
                 let why = "the call was ended; it may have run";
@@ -167,7 +167,7 @@ impl StatelessCall {
         }
     }
 
-    /// Takes a question that the backend says belongs to this call.
+    /// Adds a question that belongs to this call, as the backend says.
     async fn ask(&self, id: Id, method: &str, params: Option<Json>) {
         let is_allowed = self.state.lock().sender.offers.allow(method, params.as_ref());
         let missing = needed(method, params.as_ref());
@@ -194,7 +194,7 @@ impl Drop for StatelessCall {
         }
         let (conversation, number, is_over) =
             (self.conversation.clone(), self.number, self.is_over);
-        // Without a runtime, the program is ending and so is the conversation.
+        // Without a runtime the program is ending, and the conversation with it.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             refuse(&conversation, open, "the call was ended before this was answered").await;
@@ -216,5 +216,5 @@ fn notification_text(method: &str, params: &Json) -> Bytes {
     format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{}}}"#, params.as_str()).into()
 }
 
-/// How long questions are gathered: servers that ask several things at once send them one behind the other.
+/// How long questions are gathered: servers that ask several things at once send them one after the other.
 const A_MOMENT: Duration = Duration::from_millis(20);

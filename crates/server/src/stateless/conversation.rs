@@ -1,5 +1,5 @@
-//! The one conversation that all stateless requests of a principal share, in which the server itself plays
-//! the client.
+//! The one conversation that all stateless requests of a principal share, in which the server itself is the
+//! client.
 //!
 //! ```text
 //!   request 1 ──▶ ┌────────────────────┐ ──ids of our own──▶ backend
@@ -42,11 +42,11 @@ pub(crate) struct SharedConversation {
     next: AtomicU64,
     calls: Mutex<BTreeMap<u64, Arc<CallState>>>,
     pub(crate) listens: Listens,
-    /// The level that the backend was told.
+    /// The log level that the backend was told.
     level: Mutex<Option<LogLevel>>,
-    /// The arguments that tools mirror in headers; `None` if they must be asked for.
+    /// The arguments that tools mirror in headers; `None` if the list of tools must be requested first.
     mirrors: tokio::sync::Mutex<Option<Arc<HashMap<String, Mirrors>>>>,
-    /// Counts changes of the tools.
+    /// The number of changes of the tools.
     tools: AtomicU64,
 }
 
@@ -101,24 +101,24 @@ impl SharedConversation {
         Ok(conversation)
     }
 
-    /// Whether it can take no more requests.
+    /// Whether the conversation accepts no more requests.
     pub(crate) fn is_over(&self) -> bool {
         self.session.lock().over.is_some() || self.session.asked_to_end.borrow().is_some()
     }
 
-    /// The number of a new call.
+    /// Returns the number of a new call.
     pub(crate) fn number(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Sends a call. From here on its questions and its log reach `state`.
+    /// Sends a call. From here on, its questions and its log reach `state`.
     pub(crate) async fn call(
         &self,
         number: u64,
         posted: Posted,
         state: Arc<CallState>,
     ) -> Result<Reader, Undelivered> {
-        // The backend may ask before the next line is reached.
+        // The call is registered first, because the backend may ask before `Session::ask` returns.
         self.calls().insert(number, state);
         let gone = Forget { conversation: self, number: Some(number) };
         let reader = self.session.ask(posted, Carries::Everything).await?;
@@ -131,7 +131,7 @@ impl SharedConversation {
         self.calls().remove(&number)
     }
 
-    /// Asks something for ourselves. `None` if the conversation ends, or no answer comes for too long.
+    /// Sends a request of the server's own. `None` if the conversation ends, or no answer comes for too long.
     pub(crate) async fn request(&self, method: &str, params: &Json) -> Option<Answer> {
         let asked = request(self.number(), method, Some(params));
         let reader = self.session.ask(Posted::of(asked), Carries::Answers).await.ok()?;
@@ -144,7 +144,7 @@ impl SharedConversation {
         let _ = self.session.tell(Posted::of(response(id, answer))).await;
     }
 
-    /// Sends a cancel. The answer of the call is not waited for.
+    /// Sends a cancellation. The answer of the call is not waited for.
     pub(crate) async fn cancel(&self, number: u64, reason: &str) {
         let params = Json::from(json!({ "requestId": number, "reason": reason }));
         let cancelled = notification(notification::CANCELLED, &params);
@@ -152,7 +152,7 @@ impl SharedConversation {
         let _ = self.session.tell(Posted::of(cancelled)).await;
     }
 
-    /// Whether the backend has announced this, as `tools.listChanged`.
+    /// Whether the backend has declared this capability, such as `tools.listChanged`.
     pub(crate) fn announces(&self, family: &str, member: &str) -> bool {
         let family = self.initialized.member("capabilities").and_then(|all| all.member(family));
         match member {
@@ -161,8 +161,8 @@ impl SharedConversation {
         }
     }
 
-    /// Makes the backend log from this level on. The level is that of all calls together, so it is only ever
-    /// lowered; each call gets what it wants of it.
+    /// Makes the backend log from this level on. The level applies to all calls together, so it is only ever
+    /// lowered; each call gets the records that it wants.
     pub(crate) async fn log_from(&self, level: LogLevel) {
         {
             let mut told = self.level.lock().unwrap_or_else(PoisonError::into_inner);
@@ -175,7 +175,7 @@ impl SharedConversation {
         self.request("logging/setLevel", &params).await;
     }
 
-    /// The arguments that this tool mirrors in headers, as the backend's list of tools says.
+    /// Returns the arguments that this tool mirrors in headers, according to the backend's list of tools.
     pub(crate) async fn mirrors_of(&self, tool: &str) -> Option<Mirrors> {
         if !self.announces("tools", "") {
             return None;
@@ -185,7 +185,7 @@ impl SharedConversation {
             let before = self.tools.load(Ordering::Acquire);
             let listed = Arc::new(self.list_mirrors().await?);
             let found = listed.get(tool).cloned();
-            // A list that has changed meanwhile is asked for again the next time.
+            // A list that has changed meanwhile is requested again the next time.
             if self.tools.load(Ordering::Acquire) == before {
                 *known = Some(listed);
             }
@@ -203,7 +203,7 @@ impl SharedConversation {
             };
             for tool in page.member("tools").and_then(|it| it.elements()).unwrap_or_default() {
                 let [name, schema] = tool.pick(["name", "inputSchema"]);
-                // A client drops a tool whose marks are invalid, so nothing can be said of it.
+                // A client drops a tool whose marks are invalid, so its headers cannot be checked.
                 let mirrors = schema.and_then(|schema| Mirrors::of_schema(&schema).ok());
                 if let (Some(name), Some(mirrors)) = (name.and_then(|it| it.read()), mirrors)
                     && !mirrors.is_empty()
@@ -217,7 +217,7 @@ impl SharedConversation {
         Some(found)
     }
 
-    /// Reads what belongs to no call in particular, until the conversation is over.
+    /// Reads the messages that belong to no call in particular, until the conversation is over.
     fn listen(self: Arc<Self>) {
         let Some(mut reader) = self.session.attach_quietly() else { return };
         let conversation = Arc::downgrade(&self);
@@ -249,7 +249,7 @@ impl SharedConversation {
     }
 
     /// Passes a question on to the newest call that can take it, because nothing says to which it belongs.
-    /// Returns what the backend is answered at once.
+    /// Returns the answer, if the backend is answered at once.
     pub(crate) fn ask(&self, id: &Id, method: &str, params: Option<Json>) -> Option<Answer> {
         if method == "ping" {
             return Some(Answer::Result(Json::empty_object()));
@@ -259,7 +259,7 @@ impl SharedConversation {
         };
         let calls = self.calls();
         let mut able: Vec<_> = calls.values().rev().filter(|it| can_ask(&it.method)).collect();
-        // Somebody waits for those that are not held.
+        // Calls that are not held come first, because their clients wait for them.
         able.sort_by_key(|call| call.lock().is_held);
         let offers =
             |call: &&&Arc<CallState>| call.lock().sender.offers.allow(method, params.as_ref());
@@ -295,7 +295,7 @@ impl SharedConversation {
         }
     }
 
-    /// Passes a record of the log on to the call that it can only belong to.
+    /// Passes a log record on to the only call that it can belong to.
     fn log(&self, params: &Json) {
         let level = params.member("level").and_then(|level| LogLevel::parse(&level.string()?));
         let calls = self.calls();
@@ -311,7 +311,7 @@ impl SharedConversation {
     }
 }
 
-/// Forgets a call that was not sent.
+/// Forgets a call when it is dropped, unless the call was sent.
 struct Forget<'a> {
     conversation: &'a SharedConversation,
     number: Option<u64>,
@@ -351,7 +351,7 @@ fn hello() -> Json {
     }))
 }
 
-/// How long the backend may take for what is asked in nobody's name. A server may be downloaded first.
+/// How long the backend may take for a request of the server's own. A local server may be downloaded first.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Of the list of tools.
 const MOST_PAGES: usize = 100;

@@ -28,7 +28,7 @@ struct HoldTable {
 struct HeldCall {
     call: StatelessCall,
     until: Instant,
-    /// The task that ends it.
+    /// The task that ends the hold.
     timer: AbortHandle,
 }
 
@@ -70,7 +70,7 @@ impl Holds {
         let holds = Arc::downgrade(self);
         let timer = tokio::spawn(async move {
             sleep_until(until).await;
-            // Dropping a call cancels it; not while the table is locked.
+            // Dropping a call cancels it, which must not happen while the table is locked.
             let late = holds.upgrade().and_then(|holds| holds.lock().held.remove(&hold));
             drop(late);
         });
@@ -120,7 +120,7 @@ impl Holds {
 impl fmt::Display for NotHeld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = match self {
-            // To somebody else it is as if it did not exist.
+            // A foreign principal learns no more than if the call did not exist.
             Self::Foreign | Self::Forged => "its `requestState` is not known here",
             Self::Late => {
                 "the answers came too late: the call was cancelled, and may have run in part"
@@ -134,5 +134,5 @@ impl fmt::Display for NotHeld {
 
 /// How long a client may take: a person may have to fill in a form, or log in somewhere.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
-/// Each holds a call of the backend and its questions.
+/// The most holds. Each keeps a call of the backend and its questions.
 const MOST: usize = 1000;

@@ -1,5 +1,5 @@
-//! One `subscriptions/listen`: acknowledged first, then every change that it wants, until the client leaves or
-//! the conversation ends.
+//! One `subscriptions/listen`: acknowledged first, then every change that it wants, until the client leaves
+//! or the conversation ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use super::conversation::SharedConversation;
 use super::listens::{ACKNOWLEDGED, Filter, LISTEN, Listen, SUBSCRIPTION, family, tagged};
 use crate::session::Visit;
 
-/// A request that is open. Dropping it ends it.
+/// An open `subscriptions/listen` request. Dropping it ends it.
 pub(crate) struct Listening {
     conversation: Arc<SharedConversation>,
     id: Id,
-    /// What is told; `None` until it is acknowledged.
+    /// The changes to send; `None` until the request is acknowledged.
     listen: Option<Arc<Listen>>,
-    /// The resources that are subscribed to for it.
+    /// The resources that the conversation subscribed to for this request.
     resources: Vec<String>,
     is_over: bool,
     _visit: Visit,
 }
 
-/// Something that is written on its stream.
+/// An item on the stream of the request.
 pub(crate) enum Told {
     Message(Bytes),
     /// Nothing has come for a while.
@@ -62,7 +62,7 @@ impl Listening {
         Some(listening)
     }
 
-    /// The first message: what of the filter is honoured.
+    /// Returns the first message: the part of the filter that is honoured.
     pub(crate) fn acknowledgement(&self) -> Bytes {
         let honoured = self.listen.as_ref().map(|it| it.filter.json());
         let honoured = honoured.unwrap_or_else(Json::empty_object);
@@ -70,7 +70,7 @@ impl Listening {
         tagged(ACKNOWLEDGED, Some(&params), self.id.json()).into()
     }
 
-    /// Waits for what comes next; `None` at the end. Nothing is lost if the future is dropped.
+    /// Waits for the next item; `None` at the end. Nothing is lost if the future is dropped.
     pub(crate) async fn next(&mut self) -> Option<Told> {
         if self.is_over {
             return None;
@@ -83,7 +83,7 @@ impl Listening {
                 let text = tagged(&method, params.as_ref(), self.id.json());
                 Some(Told::Message(text.into()))
             }
-            // The server is about to end: a result says that this is no accident.
+            // The server is about to end: a result shows that this is no accident.
             () = self.conversation.session.drain.begins() => {
                 self.is_over = true;
                 Some(Told::Message(self.result()))
@@ -125,7 +125,7 @@ impl Drop for Listening {
             return;
         }
         let conversation = self.conversation.clone();
-        // Without a runtime, the program is ending and so is the conversation.
+        // Without a runtime the program is ending, and the conversation with it.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             for uri in resources {
@@ -142,10 +142,10 @@ async fn unsubscribe(conversation: &SharedConversation, uri: String) {
     if *count == 0 {
         all.remove(&uri);
         let params = Json::from(json!({ "uri": uri }));
-        // If it fails, updates come that nobody is told of.
+        // If this fails, the backend sends updates that no client gets.
         let _ = conversation.request("resources/unsubscribe", &params).await;
     }
 }
 
-/// After this time without a message a comment is sent.
+/// The time without a message after which a comment is sent.
 const SILENCE: Duration = Duration::from_secs(15);

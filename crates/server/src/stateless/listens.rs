@@ -1,7 +1,7 @@
-//! The open `subscriptions/listen` requests of one conversation: which changes each of them is told.
+//! The open `subscriptions/listen` requests of one conversation, and the changes that each of them is sent.
 //!
-//! A change that comes again before it was read is told once, so that a client that reads slowly costs no
-//! more than its filter.
+//! A change that comes again before it was read is sent once, so that a slow client costs no more than its
+//! filter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use super::splice::{is_object, text};
 #[derive(Debug, Default)]
 pub(crate) struct Listens {
     open: Mutex<Vec<Arc<Listen>>>,
-    /// How many requests want each resource. Held while the backend is told.
+    /// How many requests want each resource. The lock is held while the backend is told.
     pub(crate) resources: tokio::sync::Mutex<BTreeMap<String, usize>>,
 }
 
@@ -29,21 +29,21 @@ pub(crate) struct Listen {
 
 #[derive(Debug, Default)]
 struct ListenState {
-    /// Changes that were not told yet: by method and resource, the newest params.
+    /// The changes that were not sent yet: by method and resource, the newest params.
     pending: BTreeMap<(String, String), Option<Json>>,
     is_over: bool,
 }
 
-/// What a request wants to be told.
+/// The changes that a request wants to be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
-    /// Methods of notifications.
+    /// The methods of notifications.
     pub(crate) lists: BTreeSet<&'static str>,
     pub(crate) resources: BTreeSet<String>,
 }
 
 impl Filter {
-    /// Reads the params of a request; `None` if they are not what they must be.
+    /// Reads the params of a request; `None` if they are invalid.
     pub(crate) fn read(params: Option<&Json>) -> Option<Self> {
         let wanted = params?.member("notifications").filter(is_object)?;
         let mut filter = Self::default();
@@ -61,7 +61,7 @@ impl Filter {
         Some(filter)
     }
 
-    /// The filter in the words of the protocol.
+    /// Returns the filter in the form of the protocol.
     pub(crate) fn json(&self) -> Json {
         let lists = LISTS.iter().filter(|(_, method)| self.lists.contains(method));
         let lists = lists.map(|(key, _)| ((*key).to_owned(), Json::from(true_value())));
@@ -90,7 +90,7 @@ impl Listens {
         self.lock().retain(|it| !Arc::ptr_eq(it, listen));
     }
 
-    /// Tells all who want it of a change.
+    /// Reports a change to all requests that want it.
     pub(crate) fn tell(&self, method: &str, params: Option<&Json>) {
         for listen in &*self.lock() {
             listen.hear(method, params);
@@ -147,7 +147,7 @@ impl Listen {
     }
 }
 
-/// The family of capabilities that announces changes of this list.
+/// Returns the capability that announces changes of this list.
 pub(crate) fn family(method: &str) -> &'static str {
     match method {
         notification::PROMPTS_CHANGED => "prompts",
@@ -156,7 +156,7 @@ pub(crate) fn family(method: &str) -> &'static str {
     }
 }
 
-/// A notification of a subscription, which names the request that it belongs to.
+/// Returns a notification of a subscription, which names the request that it belongs to.
 pub(crate) fn tagged(method: &str, params: Option<&Json>, id: &Json) -> String {
     let params = params.cloned().unwrap_or_else(Json::empty_object);
     let meta = params.member("_meta").unwrap_or_else(Json::empty_object);
@@ -174,9 +174,9 @@ pub(crate) const LISTEN: &str = "subscriptions/listen";
 pub(crate) const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 /// The key of the request that a notification belongs to.
 pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
-/// Of one conversation: a client needs one for each thing that it shows.
+/// The most requests of one conversation: a client needs one for each thing that it shows.
 const MOST: usize = 100;
-/// Of one request: each is a request to the backend.
+/// The most resources of one request: each is a request to the backend.
 pub(crate) const MOST_RESOURCES: usize = 1000;
 const LISTS: [(&str, &str); 3] = [
     ("promptsListChanged", notification::PROMPTS_CHANGED),

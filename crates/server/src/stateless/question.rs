@@ -1,4 +1,4 @@
-//! What comes from the backend for one call beside its answer: questions to the client, and the log.
+//! Messages of the backend for one call beside its answer: questions to the client, and the log.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,25 +19,25 @@ pub(crate) struct Question {
     pub(crate) key: String,
 }
 
-/// A call of a client while it is under way, as others see it.
+/// The state of a call under way that other tasks share.
 #[derive(Debug)]
 pub(crate) struct CallState {
     pub(crate) method: Box<str>,
     state: Mutex<Waiting>,
-    /// Wakes whoever waits for the call.
+    /// Wakes the task that waits for the call.
     pub(crate) changed: Notify,
 }
 
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) sender: Sender,
-    /// Questions without an answer, shown to the client or not.
+    /// The questions without an answer, shown to the client or not.
     pub(crate) questions: Vec<Question>,
-    /// Params of log records that the client has not got yet.
+    /// The params of log records that the client has not got yet.
     pub(crate) records: VecDeque<Json>,
     /// Whether the call is held until its client comes back.
     pub(crate) is_held: bool,
-    /// A capability that the client would have needed.
+    /// The capability that the client would have needed, if it lacked one.
     pub(crate) missing: Option<&'static str>,
     asked: u64,
 }
@@ -95,7 +95,7 @@ impl CallState {
     }
 }
 
-/// The result that asks a client these questions.
+/// Returns the result that asks a client these questions.
 pub(crate) fn input_required(questions: &[Question], state: &str) -> Json {
     let asked = questions.iter().map(|question| {
         let method = ("method".to_owned(), text(&question.method));
@@ -110,7 +110,7 @@ pub(crate) fn input_required(questions: &[Question], state: &str) -> Json {
     ])
 }
 
-/// Of one call, without an answer.
+/// The most questions of one call without an answer.
 const MOST_QUESTIONS: usize = 32;
-/// Of one call, that its client has not read.
+/// The most log records of one call that its client has not read.
 const MOST_RECORDS: usize = 100;

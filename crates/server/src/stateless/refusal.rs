@@ -1,4 +1,4 @@
-//! Why a stateless request is refused, and the status that goes with each code (2026-07-28, Streamable HTTP).
+//! Refusals of stateless requests, and the status that goes with each code (2026-07-28, Streamable HTTP).
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::fault::error;
 
-/// A request that is refused before anything is run.
+/// The refusal of a request before anything is run.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     code: i64,
@@ -22,44 +22,44 @@ impl Refusal {
         Self { code, message: message.to_owned(), data: None, status: StatusCode::BAD_REQUEST }
     }
 
-    /// A header is missing, or is not what the body says.
+    /// Returns the refusal for a header that is missing, or differs from the body.
     pub(crate) fn header(message: &str) -> Self {
         Self::new(code::HEADER_MISMATCH, &format!("{message}; nothing was run"))
     }
 
-    /// A member of `_meta` is missing, or is not what it must be.
+    /// Returns the refusal for a member of `_meta` that is missing or invalid.
     pub(crate) fn incomplete(key: &str) -> Self {
         let message = format!("`{key}` is missing in `_meta`; nothing was run");
         Self::new(code::INVALID_PARAMS, &message)
     }
 
-    /// The revision is not spoken here.
+    /// Returns the refusal for a revision that is not spoken here.
     pub(crate) fn unsupported(requested: &str) -> Self {
         let data = json!({ "supported": supported(), "requested": requested });
         let refusal = Self::new(code::UNSUPPORTED_VERSION, "Unsupported protocol version");
         Self { data: Some(data), ..refusal }
     }
 
-    /// The method does not exist in this revision.
+    /// Returns the refusal for a method that does not exist in this revision.
     pub(crate) fn no_method(method: &str) -> Self {
         let message = format!("Method not found: {method}");
         let refusal = Self::new(code::METHOD_NOT_FOUND, &message);
         Self { status: StatusCode::NOT_FOUND, ..refusal }
     }
 
-    /// The status and the body of the answer.
+    /// Returns the status and the body of the answer.
     pub(crate) fn answer(self, id: &Id) -> (StatusCode, Bytes) {
         (self.status, error(Some(id), self.code, &self.message, self.data))
     }
 }
 
-/// The revisions that a client may choose from, newest first.
+/// Returns the revisions that a client may choose from, newest first.
 pub(crate) fn supported() -> [&'static str; 4] {
     [Version::V2026_07_28, Version::V2025_11_25, Version::V2025_06_18, Version::V2025_03_26]
         .map(Version::as_str)
 }
 
-/// The status of an answer whose head was not sent yet.
+/// Returns the status of an answer whose head was not sent yet.
 pub(crate) fn status_of(answer: &Answer) -> StatusCode {
     match answer.error().map(|error| error.code) {
         Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
@@ -68,7 +68,7 @@ pub(crate) fn status_of(answer: &Answer) -> StatusCode {
     }
 }
 
-/// The answer to a call that failed because its client cannot answer what it was asked.
+/// Returns the answer to a call that failed because its client cannot answer a question.
 pub(crate) fn missing_capability(needed: &str) -> Answer {
     let required = match needed.split_once('.') {
         Some((family, kind)) => json!({ family: { kind: {} } }),

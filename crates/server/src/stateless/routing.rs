@@ -66,7 +66,7 @@ fn is_same(one: &http::HeaderValue, other: &http::HeaderValue) -> bool {
     one == other || numbers().is_some_and(|(one, other)| one == other)
 }
 
-/// The header, if it is there once. Two might be read differently by two programs.
+/// Returns the header, if it occurs once. Two might be read differently by two programs.
 fn only<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,

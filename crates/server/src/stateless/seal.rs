@@ -14,18 +14,18 @@ use serde_json::Value;
 use super::splice;
 use crate::backend::Principal;
 
-/// Seals and opens handles.
+/// The key that seals and opens handles.
 pub(crate) struct Sealer(RandomizedNonceKey);
 
-/// What a `requestState` says.
+/// The contents of a `requestState`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Handle {
     /// The number of the held call.
     pub(crate) hold: u64,
-    /// When it ends, in milliseconds since the server was made.
+    /// The end of its validity, in milliseconds since the server was made.
     pub(crate) expires: u64,
     pub(crate) principal: Digest,
-    /// Method and params of the call.
+    /// The digest of the call's method and params.
     pub(crate) subject: Digest,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Handle {
 pub(crate) type Digest = [u8; 32];
 
 impl Sealer {
-    /// Makes a key.
+    /// Creates a random key.
     pub(crate) fn new() -> Self {
         let mut key = [0; 32];
         rand::fill(&mut key).expect("the operating system has randomness");
@@ -79,7 +79,8 @@ impl fmt::Debug for Sealer {
     }
 }
 
-/// What identifies a call: its method and params, without what differs from round to round.
+/// Returns the digest that identifies a call: of its method and params, without what differs from round to
+/// round.
 pub(crate) fn subject(method: &str, params: Option<&Json>) -> Digest {
     let params = params.map(|it| splice::without(it, &["_meta", "inputResponses", "requestState"]));
     let params = params.unwrap_or_else(Json::empty_object);
@@ -112,7 +113,7 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
 }
 
 const PURPOSE: &[u8] = b"ridethrough requestState 1";
-/// Two numbers and two digests.
+/// The length of an unsealed handle: two numbers and two digests.
 const PLAIN: usize = 2 * 8 + 2 * 32;
 const LONGEST: usize = 1024;
 

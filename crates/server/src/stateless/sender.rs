@@ -1,4 +1,4 @@
-//! What a stateless request says of its sender, in the `_meta` of its params.
+//! The sender of a stateless request, as the `_meta` of its params describes it.
 
 use ridethrough_core::Version;
 use ridethrough_core::message::{Json, code};
@@ -6,14 +6,14 @@ use ridethrough_core::message::{Json, code};
 use super::refusal::Refusal;
 use super::splice::{self, is_object};
 
-/// What a request says of its sender.
+/// The sender of a request, as it describes itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
-    /// The questions that it can answer.
+    /// The questions that the sender can answer.
     pub(crate) offers: Offers,
-    /// The level from which on it wants the log.
+    /// The level from which on the sender wants the log.
     pub(crate) level: Option<LogLevel>,
-    /// The token that its progress is told with.
+    /// The token that its progress is reported with.
     pub(crate) token: Option<Json>,
 }
 
@@ -26,12 +26,12 @@ pub(crate) struct Offers {
     pub(crate) urls: bool,
 }
 
-/// How important a record of the log is, from the least on (RFC 5424).
+/// The severity of a log record, from the least on (RFC 5424).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LogLevel(usize);
 
 impl Sender {
-    /// Reads who sends a request. `named` is the revision that its header names.
+    /// Reads the sender of a request. `named` is the revision that its header names.
     pub(crate) fn read(params: Option<&Json>, named: Option<&str>) -> Result<Self, Refusal> {
         let meta = params.and_then(|params| params.member("_meta"));
         let keys = [VERSION, CAPABILITIES, LOG_LEVEL, "progressToken"];
@@ -98,7 +98,7 @@ impl LogLevel {
     }
 }
 
-/// The capability that a client needs to answer a question of this method.
+/// Returns the capability that a client needs to answer a question of this method.
 pub(crate) fn needed(method: &str, params: Option<&Json>) -> Option<&'static str> {
     let mode = || params.and_then(|params| params.member("mode"));
     match method {
@@ -120,8 +120,8 @@ pub(crate) fn is_stateless(params: Option<&Json>) -> bool {
     meta.is_some_and(|meta| meta.member(VERSION).is_some())
 }
 
-/// The params as they are passed on: without what is said of the sender, without what belongs to rounds, and
-/// with our progress token in place of the sender's.
+/// Returns the params as they are passed on: without the description of the sender, without the members of
+/// rounds, and with the server's own progress token in place of the sender's.
 pub(crate) fn passed_on(params: &Json, token: Option<u64>) -> Json {
     let params = match params.pick(ROUND_KEYS) {
         [None, None] => params.clone(),
@@ -155,7 +155,8 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const RESERVED: &[u8] = b"io.modelcontextprotocol";
 const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-/// Tokens are kept while their calls run. Those of real clients have a few bytes.
+/// The longest progress token. Tokens are kept while their calls run, and those of real clients have a few
+/// bytes.
 const LONGEST_TOKEN: usize = 1024;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Answers to stateless requests in the words of HTTP: JSON if the answer comes first and soon, an event
-//! stream if anything comes before it.
+//! Answers to stateless requests in HTTP: JSON if the answer comes first and soon, an event stream if
+//! anything comes before it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,20 +20,20 @@ use super::seal::Digest;
 use crate::reply::{self, Reply};
 use crate::streams::Carries;
 
-/// How a call of one principal is answered.
+/// Writes the answer to a call of one principal.
 pub(crate) struct CallWriter {
     pub(crate) holds: Arc<Holds>,
     pub(crate) principal: Digest,
 }
 
-/// How far a call has come with an event.
+/// The state of a call after an event.
 enum Progressed {
     Done(StatusCode, Vec<Bytes>),
     GoesOn(Box<StatelessCall>),
 }
 
 impl CallWriter {
-    /// Answers with what comes of a call. It is cancelled if the client disconnects.
+    /// Answers with the events of a call. The call is cancelled if the client disconnects.
     pub(crate) async fn reply(self, call: StatelessCall, carries: Carries) -> Reply {
         let mut call = Box::new(call);
         let until = Instant::now() + SOON;
@@ -117,6 +117,6 @@ fn silence() -> Vec<Bytes> {
     vec![Bytes::from_static(b": still here\n\n")]
 }
 
-/// How long the head of an answer waits for the answer: long enough for most, and shorter than the patience of
-/// every proxy.
+/// How long the head of an answer waits for the answer: long enough for most answers, and shorter than the
+/// patience of every proxy.
 const SOON: Duration = Duration::from_secs(2);

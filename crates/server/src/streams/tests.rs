@@ -256,7 +256,7 @@ fn push(streams: &mut Streams, text: &str) -> bool {
     streams.push(&part, None)
 }
 
-/// All events of a stream, and whether it is over.
+/// Returns all events of a stream, and whether it is over.
 fn read(streams: &mut Streams, stream: u64) -> (Vec<String>, bool) {
     let (ticket, mut cursor) = streams
         .attach(stream, Some(0))

@@ -169,7 +169,7 @@ async fn a_client_that_leaves_after_it_was_asked_has_cancelled_nothing() {
     let mut rig = Rig::new();
     let mut puppet = rig.shared(json!({})).await;
     let (heard, state) = asked(&mut rig, &mut puppet).await;
-    // What the backend answers meanwhile is kept.
+    // An answer of the backend is kept meanwhile.
     puppet.answer(&heard["id"], json!({"n": 7})).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
 
@@ -252,7 +252,7 @@ async fn asked(rig: &mut Rig, puppet: &mut Puppet) -> (Value, String) {
     (heard, asked["result"]["requestState"].as_str().unwrap().to_owned())
 }
 
-/// The call again, with answers.
+/// Returns the call again, with answers.
 fn back(id: u64, state: &str, responses: Value) -> Request<Full<Bytes>> {
     let params = json!({"name": "t", "arguments": {"a": 1}, "requestState": state, "inputResponses": responses});
     ask(id, "tools/call", able(params))

@@ -1,4 +1,4 @@
-//! Stateless requests: what is refused before anything is run, and what a call brings.
+//! Stateless requests: what is refused before anything is run, and how calls are answered.
 
 use std::time::Duration;
 
@@ -244,7 +244,7 @@ async fn the_log_comes_to_the_only_call_and_from_the_level_that_it_wants() {
     let mut answer = answer.await.unwrap();
     assert_eq!(answer.event().await.unwrap()["params"]["data"], "error");
 
-    // Beside another call nothing says whose it is.
+    // Beside another call, nothing says to which of them the question belongs.
     let other = rig.begin_to_send(ask(2, "tools/call", json!({"name": "t"})));
     let other_heard = puppet.hear().await;
     puppet.notify("notifications/message", json!({"level": "error", "data": "whose"})).await;
@@ -271,13 +271,13 @@ async fn a_disconnect_is_a_cancel_whether_or_not_the_answer_has_begun() {
 
     let streaming = rig.begin_to_send(call(1));
     let second = puppet.hear().await;
-    // For so long that a stream has begun.
+    // The call takes so long that a stream has begun.
     let streaming = streaming.await.unwrap();
     assert_eq!(streaming.header("content-type"), Some("text/event-stream"));
     drop(streaming);
     assert_eq!(puppet.hear().await["params"]["requestId"], second["id"]);
 
-    // One that is answered is not cancelled.
+    // A call that is answered is not cancelled.
     let answered = rig.begin_to_send(call(1));
     let third = puppet.hear().await;
     puppet.answer(&third["id"], json!({})).await;
@@ -376,7 +376,7 @@ async fn mirrored_arguments_are_compared_with_what_the_backend_lists() {
         assert_eq!(refused.json().await["error"]["code"], -32020);
     }
 
-    // A list that changed is asked for again.
+    // A list that changed is requested again.
     puppet.notify("notifications/tools/list_changed", json!({})).await;
     tokio::time::sleep(Duration::from_millis(1)).await;
     let other = rig.begin_to_send(call(None));

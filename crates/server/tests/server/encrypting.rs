@@ -110,7 +110,7 @@ async fn connect(
     TlsConnector::from(Arc::new(config)).connect(name, ours).await
 }
 
-/// Files of one test.
+/// A folder for the files of one test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -144,7 +144,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left is in the build folder.
+        // The folder is in the build's own directory, where it does no harm if it stays.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! `subscriptions/listen`: acknowledged first, then what was asked for and nothing else.
+//! `subscriptions/listen`: acknowledged first, then the requested changes and nothing else.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A server over pipes and under paused time: what is behind it is played by the test.
+//! A server over pipes and under paused time. The test takes the place of its backend.
 
 #![cfg(test)]
 

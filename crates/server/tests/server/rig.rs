@@ -1,4 +1,4 @@
-//! A server whose backend is played by the test, and requests to it, each on a connection of its own.
+//! A server whose backend the test controls, and requests to it, each on a connection of its own.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -47,13 +47,13 @@ impl Rig {
         Self { server, puppets, opened }
     }
 
-    /// The next conversation that was opened.
+    /// Returns the next conversation that was opened.
     pub(crate) async fn puppet(&mut self) -> Puppet {
         let puppet = timeout(Duration::from_secs(600), self.puppets.recv()).await;
         puppet.expect("nothing was opened").unwrap()
     }
 
-    /// For whom conversations were opened.
+    /// Returns the principals for which conversations were opened.
     pub(crate) fn opened(&self) -> Vec<String> {
         self.opened.lock().unwrap().clone()
     }
@@ -63,12 +63,12 @@ impl Rig {
         send(self.server.clone(), request).await
     }
 
-    /// Sends one while something else is done.
+    /// Sends a request while the test goes on.
     pub(crate) fn begin_to_send(&self, request: Request<Full<Bytes>>) -> JoinHandle<Answer> {
         tokio::spawn(send(self.server.clone(), request))
     }
 
-    /// Opens the conversation of all stateless requests, whose server has these capabilities.
+    /// Opens the conversation of all stateless requests, whose backend has these capabilities.
     pub(crate) async fn shared(&mut self, capabilities: Value) -> Puppet {
         let discovered = self.begin_to_send(ask(0, "server/discover", json!({})));
         let mut puppet = self.puppet().await;
@@ -84,7 +84,7 @@ async fn send(server: Server, request: Request<Full<Bytes>>) -> Answer {
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(ours)).await.unwrap();
     let connection = tokio::spawn(async move { drop(connection.await) }).abort_handle();
-    // Whoever gives up waiting closes the connection.
+    // A test that gives up waiting closes the connection.
     let closing = Closing(connection);
     let (head, body) = sender.send_request(request).await.unwrap().into_parts();
     let (status, headers) = (head.status, head.headers);
@@ -98,7 +98,7 @@ async fn send(server: Server, request: Request<Full<Bytes>>) -> Answer {
     }
 }
 
-/// A stateless request.
+/// Returns a stateless request.
 pub(crate) fn ask(id: impl Into<Value>, method: &str, params: Value) -> Request<Full<Bytes>> {
     let name = params["name"].as_str().or(params["uri"].as_str()).map(str::to_owned);
     let mut params = params;
@@ -118,12 +118,12 @@ pub(crate) fn ask(id: impl Into<Value>, method: &str, params: Value) -> Request<
     request
 }
 
-/// A call of the tool `t` by a client that can be asked everything.
+/// Returns a call of the tool `t` by a client that can be asked everything.
 pub(crate) fn call(id: impl Into<Value>) -> Request<Full<Bytes>> {
     ask(id, "tools/call", able(json!({"name": "t", "arguments": {"a": 1}})))
 }
 
-/// The params of a client that can be asked everything.
+/// Returns the params of a client that can be asked everything.
 pub(crate) fn able(mut params: Value) -> Value {
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
         json!({"elicitation": {"form": {}, "url": {}}, "roots": {}, "sampling": {}});
@@ -143,7 +143,7 @@ pub(crate) fn with(
     request
 }
 
-/// The request in the name of another principal.
+/// Returns the request in the name of another principal.
 pub(crate) fn by_another(request: Request<Full<Bytes>>) -> Request<Full<Bytes>> {
     with(request, "authorization", Some(&format!("Bearer {OTHER}")))
 }
@@ -166,7 +166,7 @@ pub(crate) fn request(method: Method, body: &str) -> Request<Full<Bytes>> {
         .unwrap()
 }
 
-/// An answer, whose body is read bit by bit. Dropping it closes its connection.
+/// An answer, whose body is read piece by piece. Dropping it closes its connection.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     headers: HeaderMap,
@@ -189,7 +189,7 @@ impl Answer {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The whole body.
+    /// Returns the whole body.
     pub(crate) async fn text(&mut self) -> String {
         while let Some(frame) = self.body.frame().await {
             self.unread.push_str(std::str::from_utf8(frame.unwrap().data_ref().unwrap()).unwrap());
@@ -202,19 +202,19 @@ impl Answer {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
-    /// The next message on an event stream; `None` at its end.
+    /// Returns the next message on an event stream; `None` at its end.
     pub(crate) async fn event(&mut self) -> Option<Value> {
         loop {
             let block = self.block().await?;
             let data = block.lines().find_map(|line| line.strip_prefix("data: "));
-            // An event without data only says where a stream can be resumed.
+            // An event without data only marks where a stream can be resumed.
             if let Some(data) = data.filter(|data| !data.is_empty()) {
                 return Some(serde_json::from_str(data).unwrap());
             }
         }
     }
 
-    /// The next block: an event, or a comment.
+    /// Returns the next block: an event, or a comment.
     pub(crate) async fn block(&mut self) -> Option<String> {
         loop {
             if let Some((block, rest)) = self.unread.split_once("\n\n") {
@@ -228,7 +228,7 @@ impl Answer {
         }
     }
 
-    /// The answer, whether it came as JSON or at the end of an event stream.
+    /// Returns the answer, whether it came as JSON or at the end of an event stream.
     pub(crate) async fn last(&mut self) -> Value {
         if self.header("content-type") == Some("application/json") {
             return self.json().await;
@@ -271,7 +271,7 @@ impl Backend for Stage {
     }
 }
 
-/// What is behind the server.
+/// The backend's side of a conversation.
 pub(crate) struct Puppet {
     heard: mpsc::Receiver<Letter>,
     letter: Letter,
@@ -280,7 +280,7 @@ pub(crate) struct Puppet {
 }
 
 impl Puppet {
-    /// The next message, as it was written.
+    /// Returns the next message, as it was written.
     pub(crate) async fn text(&mut self) -> String {
         if self.letter.is_empty() {
             let letter = timeout(Duration::from_secs(7200), self.heard.recv()).await;
@@ -293,7 +293,7 @@ impl Puppet {
         serde_json::from_str(&self.text().await).unwrap()
     }
 
-    /// The next message, if there is one already.
+    /// Returns the next message, if there is one already.
     pub(crate) async fn hear_now(&mut self) -> Option<Value> {
         timeout(Duration::from_secs(1), self.hear()).await.ok()
     }
@@ -307,7 +307,7 @@ impl Puppet {
         self.said.send(Said::Message { message, call: None }).await.unwrap();
     }
 
-    /// Says something that belongs to this call.
+    /// Sends a message that belongs to this call.
     pub(crate) async fn say_about(&self, call: &Value, message: Value) {
         let message = ParsedMessage::read(&Json::from(message)).unwrap();
         let call = Some(Json::from(call.clone()));
@@ -327,7 +327,7 @@ impl Puppet {
         self.say(json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
     }
 
-    /// Asks for a form.
+    /// Asks for a form to be filled in.
     pub(crate) async fn ask(&self, id: &str) {
         let params = json!({"message": "who?", "requestedSchema": {"type": "object"}});
         self.say(
@@ -336,7 +336,7 @@ impl Puppet {
         .await;
     }
 
-    /// Answers `initialize`, and hears that it was understood.
+    /// Answers `initialize`, and waits for `initialized`.
     pub(crate) async fn greet(&mut self, capabilities: Value) {
         let asked = self.hear().await;
         assert_eq!(asked["method"], "initialize");
@@ -346,7 +346,7 @@ impl Puppet {
         assert_eq!(self.hear().await["method"], "notifications/initialized");
     }
 
-    /// Ends by itself.
+    /// Ends the conversation from the backend's side.
     pub(crate) async fn die(self) {
         let ending = Ending {
             what: "`puppet` has ended".to_owned(),

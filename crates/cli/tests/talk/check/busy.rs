@@ -1,4 +1,4 @@
-//! Servers that have no time, or whose proxy has none: what they say then is no verdict.
+//! Servers that are busy, or whose proxy is: their answers then are no verdict.
 
 use ridethrough_lab::{Entry, Times, When};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Servers that let us in: what is found out about each.
+//! Servers that let the client in: what is found out about each.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ async fn a_healthy_server_has_no_problem_and_is_left_as_it_was() {
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:?}");
     assert!(ran.out.ends_with("\nno problem found\n"), "{}", ran.out);
     let opened = rig.mcp.log().iter().filter(|it| is_open(&it.what)).count();
-    // Of the five handshakes two are refused, and one session is asked for once more after its end.
+    // Two of the five handshakes are refused, and one session is requested once more after its end.
     assert_eq!((opened, rig.mcp.count(&When::delete())), (4, 2));
     assert_never_called(&rig);
     assert_snapshot("check-healthy", &settled(&ran.out, &rig.url));
@@ -246,7 +246,7 @@ async fn a_server_that_is_stateless_only_is_checked_without_a_handshake() {
     );
 }
 
-/// `check` said that there is a standing stream, and `watch` that there is none.
+/// `check` once reported a standing stream, and `watch` none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_standing_stream_of_a_server_of_both_eras_is_told_for_each() {
     let rig = Rig::new().await;
@@ -266,7 +266,7 @@ async fn the_standing_stream_of_a_server_of_both_eras_is_told_for_each() {
     assert_finding(&with_one, "era", "good", "our commands speak that with it");
 }
 
-/// It was told as `ok HTTP/1.1, no TLS`, and nothing of TLS.
+/// The port was once reported as `ok HTTP/1.1, no TLS`, with nothing about TLS.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_port_that_speaks_tls_is_told_when_it_is_asked_in_plain_http() {
     let rig = Rig::over_tls().await;

@@ -1,4 +1,4 @@
-//! The report as a page: what is on it, and what a server cannot make of it.
+//! The report as a page: its contents, and what a server cannot put on it.
 
 use ridethrough_lab::{Mood, When};
 use serde_json::json;
@@ -14,7 +14,7 @@ async fn shots_the_page_of_a_healthy_server_is_what_it_was() {
     let ran = rig.run(&["check", "SERVER", "--html", "-"]).await;
 
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    // The style is the lab's, and is told apart there.
+    // The style is that of the lab, and is compared there.
     let (before, rest) = ran.out.split_once("<style>").unwrap();
     let (_, after) = rest.split_once("</style>").unwrap();
     let page = format!("{before}<style></style>{after}").replace("><", ">\n<");
@@ -71,7 +71,7 @@ async fn a_page_that_cannot_be_written_is_told_before_anything_is_asked() {
     assert!(rig.mcp.log().is_empty());
 }
 
-/// The lengths of the bar say how many findings there are of a kind, which the counts say too.
+/// Returns the page without the lengths of the bar, which only repeat the counts of the findings.
 fn without_shares(page: &str) -> String {
     page.lines()
         .filter(|line| !line.contains("flex-grow"))

@@ -1,4 +1,4 @@
-//! Tokens and keys: which advice they change, and that nothing shows them.
+//! Tokens and keys: which advice they change, and that nothing prints them.
 
 use ridethrough_lab::{Times, When};
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::rig::Rig;
 async fn a_token_that_was_not_shown_is_not_called_wrong() {
     let rig = Rig::new().await;
     answer_all(&rig, |ask| async move {
-        // The Python SDK says so to whoever shows no token.
+        // The Python SDK answers this to a client that sends no token.
         let challenge = [("www-authenticate", "Bearer error=\"invalid_token\"")];
         ask.status(401, &challenge, "").await;
     });
@@ -60,7 +60,7 @@ async fn what_a_server_repeats_of_tokens_and_keys_is_hidden() {
         "serverInfo": {"name": "for s3cret/key", "version": "s3cret-token-and-more"}}));
     rig.mcp.tools(json!([{"name": "s3cret-header"}, {"name": "s3cret-header"}]));
     rig.mcp.rule(When::method("ping"), Times::Always, |ask| async move {
-        // The key stands where the message is cut.
+        // The key is at the place where the message is cut off.
         let error = ask.error(-32000, &format!("{} s3cret-token-and-more", "x".repeat(93)));
         ask.status(400, &[("content-type", "application/json")], error).await;
     });

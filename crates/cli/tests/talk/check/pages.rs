@@ -1,4 +1,4 @@
-//! Lists of many pages: what was read of them is judged, and what was not is told.
+//! Lists of many pages: the pages that were read are judged, and the others are mentioned.
 
 use ridethrough_lab::{Times, When};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ async fn a_list_that_was_not_read_to_its_end_says_so() {
     assert!(find(&whole, "rest").is_none(), "{whole}");
 }
 
-/// The report on a server whose pages name these next ones.
+/// Returns the report on a server whose pages name these next ones.
 async fn listed(next: fn(&Value) -> Option<String>) -> Value {
     let rig = Rig::new().await;
     rig.mcp.rule(When::method("tools/list"), Times::Always, move |ask| async move {

@@ -1,4 +1,4 @@
-//! Servers that are not there, do not let us in, are something else, or mean harm.
+//! Servers that are not there, refuse the client, are something else, or are hostile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -100,7 +100,7 @@ async fn what_is_no_server_of_today_is_told_with_a_guess() {
     }
 }
 
-/// `tools` told them, and `check` did not.
+/// `tools` once printed the server's words, and `check` did not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_server_says_when_it_refuses_is_told() {
     let challenge = "Bearer error=\"invalid_token\", error_description=\"expired: see /help?x\"";
@@ -188,7 +188,7 @@ async fn a_body_without_end_is_read_in_part_only() {
 
     assert_eq!(ran.code, Some(8), "{ran:?}");
     assert!(ran.out.contains("answers `initialize` without end"), "{ran:?}");
-    // One question, a mebibyte of it, and what the kernel holds.
+    // The client reads one answer, up to a mebibyte, and the kernel holds some more.
     assert!(sent.load(Ordering::Relaxed) < 64 << 20, "{sent:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Answers that begin and do not come, break off, or are not what they say.
+//! Answers that begin and never arrive, break off, or are not what they declare.
 
 use ridethrough_lab::{Ask, Times, When};
 use serde_json::json;

@@ -23,7 +23,7 @@ pub(crate) struct Chosen {
 }
 
 impl fmt::Debug for Chosen {
-    /// The URL may hold a password.
+    /// Hides the URL, which may hold a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Chosen").field("variable", &self.variable).finish_non_exhaustive()
     }

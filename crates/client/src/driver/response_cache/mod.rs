@@ -1,4 +1,4 @@
-//! The results that a server allowed to keep, until their time is over or something says that they changed.
+//! The results that a server allowed the client to keep, until their time is over or they have changed.
 //!
 //! The cache never asks and never waits. A result that was on its way when a change was announced is not
 //! kept, because it may be from before the change.

@@ -181,7 +181,7 @@ impl Link {
         let ready = self.session.ready().map(|ready| &ready.address);
         let sent = exchange.and_then(|id| self.calls.get(id)?.sent.as_ref()).map(|it| &it.to);
         let asked_by = ready.into_iter().chain(sent).find(|to| to.generation == generation);
-        // Without its session, the question has no one to answer.
+        // Without its session, the server no longer waits for the answer.
         let Some(to) = asked_by.cloned() else { return };
         let call = CallName { method: "answer".into(), tool: None };
         let body = answer_body(&question.id, answer);

@@ -8,7 +8,7 @@ use ridethrough_core::{AttemptId, Era, ExchangeId, QuestionId};
 use super::{Bench, What, event, head, pick, result_text};
 
 impl Bench {
-    /// Lets the server name its era.
+    /// Makes the server name its era.
     pub(super) fn say_era(&mut self, attempt: AttemptId, wire_id: u64) {
         match self.speaks {
             Era::Legacy => self.refuse(attempt, 404, &error_text(wire_id, -32601, "")),
@@ -19,7 +19,7 @@ impl Bench {
         }
     }
 
-    /// Lets a stateless server acknowledge the standing stream.
+    /// Makes a stateless server acknowledge the standing stream.
     pub(super) fn acknowledge(&mut self, attempt: AttemptId, wire_id: u64) {
         let text = format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{wire_id}}},"notifications":{{"toolsListChanged":true}}}}}}"#
@@ -27,7 +27,7 @@ impl Bench {
         self.link.handle_event(self.now, attempt, &event(None, &text, None));
     }
 
-    /// Lets a server of the other era refuse the request, without running anything.
+    /// Makes a server of the other era refuse the request, without running anything.
     pub(super) fn meet_other_era(&mut self, attempt: AttemptId, era: Era, wire_id: u64) {
         let (code, data) = match era {
             Era::Legacy => (-32022, r#","data":{"supported":["2026-07-28"]}"#),
@@ -81,7 +81,7 @@ impl Bench {
         }
     }
 
-    /// Lets the application give the input that was asked for, or refuse to.
+    /// Makes the application give the input that was asked for, or refuse to.
     pub(super) fn give_input(&mut self, which: u8, is_given: bool) {
         let open: Vec<QuestionId> = self.questions.iter().copied().collect();
         let Some(question) = pick(&open, which) else { return };
@@ -94,7 +94,7 @@ impl Bench {
         self.link.answer(self.now, question, &answer);
     }
 
-    /// Lets the application cancel a call: it ends, and what is out for it is closed.
+    /// Makes the application cancel a call: it ends, and its open requests are closed.
     pub(super) fn cancel(&mut self, id: ExchangeId) {
         let Some(number) = self.by_exchange.get(&id).copied() else { return };
         if let Some(call) = self.calls.get_mut(&number) {

@@ -1,4 +1,4 @@
-//! An authorization server with switches for what real ones do wrong.
+//! An authorization server with switches for the faults of real ones.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ fn authorize(state: &mut State, site: &str, query: &BTreeMap<String, String>) ->
     Answer::new(302, "").with("location", &location)
 }
 
-/// With proofs, whatever is granted is bound to the key of the proof.
+/// Answers a token request. With proofs, every token is bound to the key of the proof.
 fn token(state: &mut State, site: &'static str, request: &Request) -> Answer {
     if !state.proofs.are_wanted {
         return token_unbound(state, site, request);
@@ -145,7 +145,7 @@ fn refresh(state: &mut State, site: &str, form: &BTreeMap<String, String>) -> An
         answer.body = answer.body.replace("{refresh_token}", &form["refresh_token"]);
         return answer;
     }
-    // Beside an `Authorization` header there is none.
+    // Beside an `Authorization` header there is no `client_id`.
     let id = form.get("client_id").map_or("by-hand", String::as_str);
     let is_own_client = state.clients.get(id).is_some_and(|it| *it == site);
     if !is_own_client {
@@ -161,7 +161,7 @@ fn refresh(state: &mut State, site: &str, form: &BTreeMap<String, String>) -> An
             grant(state, &scope, is_strict).after(state.refresh_delay)
         }
         Some((false, _)) => {
-            // Used twice: whoever has its successors may be a thief.
+            // The token was used twice: the holder of its successors may be a thief.
             state.refresh.clear();
             state.access.clear();
             Answer::json(400, json!({"error": "invalid_grant", "error_description": "replayed"}))

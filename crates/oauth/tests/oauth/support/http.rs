@@ -1,4 +1,4 @@
-//! As much HTTP as the servers and the browser of these tests need.
+//! A small HTTP implementation for the servers and the browser of these tests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) struct Answer {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
     pub(crate) delay: Duration,
-    /// The connection is closed instead.
+    /// Whether the connection is closed instead of an answer.
     pub(crate) is_dropped: bool,
 }
 
@@ -72,7 +72,7 @@ impl Answer {
     }
 }
 
-/// Serves on a port of its own until the runtime ends; the origin.
+/// Serves on a port of its own until the runtime ends, and returns its origin.
 pub(crate) async fn serve(answer: Arc<dyn Fn(Request) -> Answer + Send + Sync>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -129,7 +129,7 @@ fn headers<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
     lines.filter_map(header).collect()
 }
 
-/// GETs a URL, as a browser does that follows nothing.
+/// Requests a URL as a browser does, without following redirects.
 pub(crate) async fn get(url: &str) -> Answer {
     let rest = url.strip_prefix("http://").expect("tests stay on this machine");
     let (host, target) = rest.split_once('/').unwrap_or((rest, ""));

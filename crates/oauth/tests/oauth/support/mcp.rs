@@ -24,7 +24,7 @@ pub(super) fn answer(state: &mut State, _: &'static str, request: &Request) -> A
     let scope = token.and_then(|token| state.access.get(token)).cloned();
     let Some(scope) = scope.filter(|_| !state.refuses_all_tokens) else {
         let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", state.mcp);
-        // As servers do that were written in a hurry.
+        // Carelessly written servers repeat the token.
         let said = token.map(|token| format!("{token} is not good")).unwrap_or_default();
         let mut challenge =
             format!("{scheme} resource_metadata=\"{metadata}\", error_description=\"{said}\"");
@@ -74,7 +74,7 @@ fn message(body: &str, scope: &str, token: &str) -> Answer {
                 json!({"jsonrpc": "2.0", "id": message["id"], "error": error}),
             );
         }
-        // Some servers repeat what they were sent.
+        // Some servers repeat the request.
         Some("tools/call") if message["params"]["name"] == "repeat" => {
             json!({"content": [{"type": "text", "text": token}]})
         }

@@ -18,7 +18,7 @@ use ridethrough_oauth::{ClientBuilderExt, OAuth, Timestamp};
 pub(crate) use http::{Answer, get, send};
 pub(crate) use world::{Iss, Rotation, World};
 
-/// A client of the world's MCP server.
+/// Creates a client of the world's MCP server.
 pub(crate) fn client(world: &World, oauth: OAuth) -> Client {
     builder(world).oauth(oauth.clock(world.clock.read())).unwrap().build().unwrap()
 }
@@ -27,13 +27,13 @@ pub(crate) fn builder(world: &World) -> ClientBuilder {
     Client::builder(&world.mcp_url()).no_proxy().eras(Eras::Only(Era::Legacy))
 }
 
-/// Calls the tool that anybody with a token may call.
+/// Calls the tool that every client with a token may call.
 pub(crate) async fn call(client: &Client) -> Result<String, ridethrough::Error> {
     let called = client.call_tool("hello", serde_json::json!({})).await;
     called.map(|result| result.text())
 }
 
-/// A person who opens the URL, consents, and is sent back.
+/// Returns a person who opens the URL, consents, and is sent back.
 pub(crate) fn robot() -> FunctionPerson<impl Fn(&LoginPrompt) + Send + Sync + 'static> {
     from_fn(|prompt| {
         let url = prompt.url.clone();
@@ -47,7 +47,7 @@ pub(crate) async fn consent(url: &str) -> Answer {
     get(&location).await
 }
 
-/// The system's clock, which tests set ahead, and back by no more.
+/// The system's clock, which tests set forward, and back by at most as much.
 #[derive(Clone, Default)]
 pub(crate) struct TestClock(Arc<AtomicU64>);
 
@@ -69,7 +69,7 @@ impl TestClock {
     }
 }
 
-/// A folder that is there as long as this is.
+/// A folder that is removed when this is dropped.
 pub(crate) struct Folder(pub(crate) std::path::PathBuf);
 
 impl Folder {

@@ -1,4 +1,4 @@
-//! What a server does to check a DPoP proof (RFC 9449, 4.3).
+//! The checks of a server on a DPoP proof (RFC 9449, 4.3).
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::http::{Answer, Request};
 
-/// What the servers of a world want of proofs.
+/// The demands of a world's servers on proofs.
 #[derive(Debug, Default)]
 pub(crate) struct Proofs {
-    /// Whether the authorization servers bind tokens to keys, and the MCP server takes no others.
+    /// Whether the authorization servers bind tokens to keys, and the MCP server accepts no others.
     pub(crate) are_wanted: bool,
     /// Whether the authorization servers list algorithms.
     pub(crate) are_advertised: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Proofs {
 }
 
 impl Proofs {
-    /// The key of a request's proof; the answer if the proof is not good.
+    /// Returns the key of a request's proof, or the answer if the proof is invalid.
     pub(super) fn check(
         &mut self,
         site: &'static str,

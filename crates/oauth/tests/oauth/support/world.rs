@@ -18,17 +18,17 @@ pub(crate) struct World {
 /// A request that a server was sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Logged {
-    /// `mcp`, `one` or `two`.
+    /// The server: `mcp`, `one` or `two`.
     pub(crate) site: &'static str,
     pub(crate) request: Request,
 }
 
-/// What happens to a refresh token that was used.
+/// What happens to a refresh token after its use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rotation {
-    /// It stays good, and the answer leaves it out.
+    /// It stays valid, and the answer leaves it out.
     None,
-    /// It is replaced; whoever sends it again ends the grant.
+    /// It is replaced; sending it again ends the grant.
     Strict,
 }
 
@@ -55,28 +55,28 @@ pub(crate) struct State {
     pub(crate) registers: bool,
     pub(crate) client_id_metadata: bool,
     pub(crate) knows_revocation: bool,
-    /// Whether the MCP server takes identity tokens, and no others.
+    /// Whether the MCP server accepts identity tokens, and no others.
     pub(crate) wants_id_token: bool,
     /// The token endpoint that the first server names, if not its own.
     pub(crate) foreign_token_endpoint: Option<String>,
-    /// Answers to the next refreshes, in place of the right ones.
+    /// The answers to the next refreshes, in place of the right ones.
     pub(crate) refresh_answers: VecDeque<Answer>,
     pub(crate) refresh_delay: Duration,
     /// How often a device is told to wait.
     pub(crate) device_pending: u32,
     pub(crate) clients: BTreeMap<String, &'static str>,
     pub(crate) codes: BTreeMap<String, BTreeMap<String, String>>,
-    /// Access tokens that are good, with their scope.
+    /// The valid access tokens, with their scope.
     pub(crate) access: BTreeMap<String, String>,
-    /// Refresh tokens: whether each is good, and its scope.
+    /// The refresh tokens: whether each is valid, and its scope.
     pub(crate) refresh: BTreeMap<String, (bool, String)>,
     /// The scope that the MCP server asks for when it refuses.
     pub(crate) challenge_scope: Option<&'static str>,
-    /// What is wanted of proofs.
+    /// The demands on proofs.
     pub(crate) proofs: Proofs,
     /// Whether the MCP server wants another nonce each time.
     pub(crate) refuses_every_nonce: bool,
-    /// Tokens of either kind that are bound, with their keys.
+    /// The bound tokens of either kind, with their keys.
     pub(crate) bound: BTreeMap<String, String>,
     /// The kind of token that an identity token is exchanged for.
     pub(crate) exchanges_for: &'static str,
@@ -114,7 +114,7 @@ impl World {
         self.state.lock().unwrap()
     }
 
-    /// The forms that were sent to the token endpoints with this grant.
+    /// Returns the forms that were sent to the token endpoints with this grant.
     pub(crate) fn token_forms(&self, grant: &str) -> Vec<BTreeMap<String, String>> {
         let state = self.state();
         let at_token = state.log.iter().filter(|it| it.request.path == "/token");
@@ -122,20 +122,20 @@ impl World {
         forms.filter(|form| form.get("grant_type").is_some_and(|it| it == grant)).collect()
     }
 
-    /// How often this path was asked for at this site.
+    /// Returns how often this path was requested at this site.
     pub(crate) fn count(&self, site: &str, path: &str) -> usize {
         let state = self.state();
         state.log.iter().filter(|it| it.site == site && it.request.path == path).count()
     }
 
-    /// Makes every access token that was issued so far a bad one, some time after it was issued: one that is
+    /// Invalidates every access token that was issued so far, some time after it was issued: one that is
     /// refused at once is not renewed.
     pub(crate) fn end_access_tokens(&self) {
         self.clock.pass(Duration::from_secs(100));
         self.state().access.clear();
     }
 
-    /// Everything that this site was sent.
+    /// Returns everything that this site was sent.
     pub(crate) fn sent_to(&self, site: &str) -> String {
         let state = self.state();
         let sent = state.log.iter().filter(|it| it.site == site);
@@ -182,7 +182,7 @@ impl State {
         if site == "one" { self.one.clone() } else { self.two.clone() }
     }
 
-    /// A new name; the word makes it easy to find where it should not be.
+    /// Returns a new name, which contains the word and so is easy to find where it should not be.
     pub(crate) fn name(&mut self, word: &str) -> String {
         self.number += 1;
         format!("c4nary-{word}-{}", self.number)
