@@ -33,6 +33,7 @@ pub use outlook::{ClientOutlook, LoginOutlook};
 pub(crate) use take_over::take_over;
 
 /// The start of a login.
+#[derive(Clone)]
 pub(crate) struct Login {
     pub(crate) context: Arc<Context>,
     /// The challenges of the MCP server.
@@ -140,10 +141,10 @@ impl Login {
         granted: Granted,
         request: TokenRequest,
     ) -> Result<GrantRecord, LoginFailure> {
-        let context = self.context.clone();
+        let login = self.clone();
         let completing = tokio::spawn(async move {
-            let tokens = context.tokens(&request, granted.key.as_ref()).await?;
-            keep(&context, granted, tokens).await
+            let tokens = login.context.tokens(&request, granted.key.as_ref()).await?;
+            login.keep(granted, tokens).await
         });
         completing.await.unwrap_or_else(|error| {
             let why =
@@ -164,28 +165,45 @@ struct Granted {
     key: Option<DpopKey>,
 }
 
-async fn keep(
-    context: &Context,
-    granted: Granted,
-    tokens: Tokens,
-) -> Result<GrantRecord, LoginFailure> {
-    let Granted { found, client, scopes, key } = granted;
-    let issuer = found.server.issuer.clone();
-    let grant = GrantKey {
-        resource: found.resource.clone().unwrap_or_else(|| context.account.server_url.clone()),
-        issuer: issuer.clone(),
-        client_id: client.id.clone(),
-        profile: context.account.profile.clone(),
-    };
-    let client = client.of_issuer(issuer);
-    let mut record = GrantRecord::new(grant, &context.account.server_url, client, &found.server);
-    record.resource_parameter = found.resource;
-    record.requested = scopes;
-    record.tokens = Some(tokens);
-    // A process that renews the login later does not have these settings.
-    record.sends_id_token = context.oauth.uses_id_token;
-    record.allows_near_hosts = context.oauth.near_hosts == NearHosts::Allowed;
-    record.dpop_key = key.map(|key| key.stored()).transpose()?;
-    context.save_login(&record).await?;
-    Ok(record)
+impl Login {
+    async fn keep(&self, granted: Granted, tokens: Tokens) -> Result<GrantRecord, LoginFailure> {
+        let context = &self.context;
+        let Granted { found, client, scopes, key } = granted;
+        let issuer = found.server.issuer.clone();
+        let grant = GrantKey {
+            resource: found.resource.clone().unwrap_or_else(|| context.account.server_url.clone()),
+            issuer: issuer.clone(),
+            client_id: client.id.clone(),
+            profile: context.account.profile.clone(),
+        };
+        let client = client.of_issuer(issuer);
+        let mut record =
+            GrantRecord::new(grant, &context.account.server_url, client, &found.server);
+        record.resource_parameter = found.resource;
+        record.requested = scopes;
+        record.tokens = Some(tokens);
+        // A process that renews the login later does not have these settings.
+        record.sends_id_token = context.oauth.uses_id_token;
+        record.allows_near_hosts = context.oauth.near_hosts == NearHosts::Allowed;
+        record.dpop_key = key.map(|key| key.stored()).transpose()?;
+        if let Some(other) = self.overtaken_by(record.endpoints.issuer()).await {
+            return Ok(other);
+        }
+        context.save_login(&record).await?;
+        Ok(record)
+    }
+
+    /// Returns a login that another process has made meanwhile at another issuer, if the server names that
+    /// one: a login that began before the server moved must not put everybody back.
+    async fn overtaken_by(&self, issuer: &str) -> Option<GrantRecord> {
+        let stored = self.context.load().await.ok()??;
+        let other = stored.endpoints.issuer().to_owned();
+        let is_known =
+            self.recorded.as_ref().is_some_and(|record| record.endpoints.issuer() == other);
+        if self.begun_by == BegunBy::Person || other == issuer || is_known {
+            return None;
+        }
+        let found = find(&self.context, &self.challenges, Some(other.clone())).await.ok()?;
+        (found.server.issuer == other && stored.tokens.is_some()).then_some(stored)
+    }
 }

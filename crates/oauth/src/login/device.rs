@@ -9,7 +9,7 @@ use ridethrough_oauth_core::token_request::TokenRequest;
 use ridethrough_oauth_core::{Fetched, HttpUrl, token_answer};
 use tokio::time::sleep;
 
-use super::{Granted, Login, keep};
+use super::{Granted, Login};
 use crate::context::as_sent;
 use crate::dpop::DpopKey;
 use crate::error::LoginFailure;
@@ -58,7 +58,7 @@ impl Login {
         let tokens =
             as_sent(tokens, self.context.oauth.uses_id_token).ok_or(LoginFailure::NoIdToken)?;
         let granted = Granted { found: found.clone(), client: client.clone(), scopes, key };
-        keep(&self.context, granted, tokens).await
+        self.keep(granted, tokens).await
     }
 
     /// Returns redirect URIs to register: no browser comes back, but servers want one of every client.

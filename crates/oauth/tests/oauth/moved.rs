@@ -1,10 +1,11 @@
 //! A server that names another authorization server gets nothing of the old login.
 
 use ridethrough_oauth::error::SettingsError;
+use ridethrough_oauth::person::from_fn;
 use ridethrough_oauth::store::MemoryStore;
 use ridethrough_oauth::{OAuth, Secret};
 
-use crate::support::{World, builder, call, client, robot};
+use crate::support::{World, builder, call, client, consent, robot};
 
 #[tokio::test]
 async fn another_issuer_gets_a_client_and_a_login_of_its_own() {
@@ -39,6 +40,28 @@ async fn without_a_person_another_issuer_gets_nothing() {
 
     assert!(error.to_string().contains("another issuer"), "{error}");
     assert_eq!(world.count("two", "/register") + world.count("two", "/token"), 0);
+}
+
+/// Whoever was slow to log in put everybody back to the old issuer.
+#[tokio::test]
+async fn a_login_that_began_before_the_move_does_not_replace_one_at_the_new_issuer() {
+    let world = World::start().await;
+    let store = MemoryStore::default();
+    let (sender, mut urls) = tokio::sync::mpsc::unbounded_channel();
+    let slow = from_fn(move |prompt| sender.send(prompt.url.clone()).unwrap());
+    let slow = client(&world, oauth().store(store.clone()).person(slow));
+    let slow = tokio::spawn(async move { call(&slow).await });
+    let url = urls.recv().await.unwrap();
+    world.state().issuer = "two";
+    let quick = oauth().store(store).clock(world.clock.read()).person(robot());
+    let quick = quick.account(&builder(&world)).unwrap();
+    quick.log_in().await.unwrap();
+
+    consent(&url).await;
+
+    slow.await.unwrap().unwrap();
+    let issuer = quick.status().await.unwrap().issuer.unwrap();
+    assert_eq!(issuer, world.state().two);
 }
 
 #[tokio::test]

@@ -105,7 +105,11 @@ impl AuthOracle {
         let issuer = if refresh.contains(".two.") { Issuer::Two } else { Issuer::One };
         let Some(token) = self.grants(issuer).refresh_token(refresh) else { return };
         match fault {
-            AuthFault::LostAfter | AuthFault::TooLate => token.is_answer_lost = true,
+            AuthFault::LostAfter | AuthFault::TooLate => {
+                token.is_answer_lost = true;
+                // A refusal that was lost was told to nobody.
+                token.refused_dead = token.refused_dead.saturating_sub(1);
+            }
             AuthFault::Refusal => token.refusals += 1,
             _ => {}
         }
