@@ -5,7 +5,6 @@
 //!                                                        │    └──60 s──▶ cut off who has taken nothing
 //!                                                        └── nobody is read to ──▶ no room
 //! ```
-//! In HTTP/2 a client can stop one stream and go on reading its connection, so that no write is ever blocked.
 //! Only the session's own backend waits meanwhile.
 
 use std::sync::Arc;
