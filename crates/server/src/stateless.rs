@@ -79,7 +79,10 @@ impl Stateless {
         let named = headers.version();
         let is_named = named == Some(REVISION);
         match &part.message {
-            Message::Request { method, .. } if &**method == "initialize" => false,
+            // A client that speaks both eras may name the newer one in the header of its `initialize`.
+            Message::Request { method, params, .. } if &**method == "initialize" => {
+                is_stateless(params.as_ref())
+            }
             Message::Request { method, params, .. } => {
                 // A revision that nobody knows is newer, if it comes without a session.
                 let is_newer = || named.is_some_and(|it| it > REVISION && !headers.has_session());
