@@ -75,7 +75,8 @@ impl Bodies {
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame?.into_data() else { continue };
             let is_small = bytes.len() + data.len() <= SMALL;
-            if !room.is_shared() && !(is_small && room.grow(connection, data.len())) {
+            let has_room = room.is_shared() || is_small && room.grow(connection, data.len());
+            if !has_room {
                 let kibibytes = u32::try_from(size.div_ceil(1024)).unwrap_or(u32::MAX);
                 room.shared = self.shared.clone().acquire_many_owned(kibibytes).await.ok();
                 room.own = None;
@@ -112,7 +113,7 @@ pub(crate) fn size_of(head: &HeaderMap) -> usize {
 
 type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
-pub(crate) const MOST_BODY: usize = 16 << 20;
+const MOST_BODY: usize = 16 << 20;
 /// The bound on all large bodies together, until their backends have them; a further one waits.
 const MOST_BODIES: usize = 64 << 20;
 const SMALL: usize = 64 * 1024;
