@@ -5,6 +5,7 @@
 //!          └── silent for 10 s, or the longest silent when places run out ──▶ closed
 //!   Authenticated ── the longest silent when places run out ──▶ closed
 //!   either ── takes less than 64 KiB of an answer in a minute ──▶ closed
+//!   either ── holds 256 KiB with heads and small bodies ──▶ its next request is refused, or waits
 //! ```
 //! Closing a connection that has not shown the token loses nothing, because it has no request that will be
 //! answered. An authenticated connection is closed for room only between two requests.
@@ -40,8 +41,12 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 struct ConnectionsState {
     standing: Standing,
-    /// Requests that are being answered, until the last byte of the answer.
-    requests: usize,
+    /// Requests that are being answered, until the last byte of the answer: since when a piece of it waits to
+    /// be taken, which is known in HTTP/2 only.
+    requests: BTreeMap<u64, Option<Instant>>,
+    next_request: u64,
+    /// The bytes of heads and small bodies of its requests. In HTTP/2 there may be many at once.
+    held: usize,
     /// When it was opened, or when a request was last seen or answered.
     last_sign: Instant,
     /// The current wait for a client that does not read, if there is one.
@@ -149,8 +154,8 @@ impl Table {
     fn close_longest_silent(&self, standing: Standing) -> bool {
         let silent = self.open.values().filter_map(|connection| {
             let state = connection.state();
-            let is_used =
-                state.requests > 0 || standing == Standing::Authenticated && state.stall.is_some();
+            let is_used = !state.requests.is_empty()
+                || standing == Standing::Authenticated && state.stall.is_some();
             let may_go = state.standing == standing && !is_used && !state.is_closing;
             may_go.then_some((state.last_sign, connection))
         });
@@ -163,7 +168,9 @@ impl Connection {
     fn new(number: u64) -> Self {
         let state = ConnectionsState {
             standing: Standing::Unauthenticated,
-            requests: 0,
+            requests: BTreeMap::new(),
+            next_request: 0,
+            held: 0,
             last_sign: Instant::now(),
             stall: None,
             sessions: BTreeSet::new(),
@@ -175,13 +182,26 @@ impl Connection {
     /// Marks a request as being answered until the guard is dropped.
     pub(crate) fn answer(self: &Arc<Self>) -> Answering {
         let mut state = self.state();
-        if state.requests == 0 {
+        if state.requests.is_empty() {
             state.sessions.clear();
         }
-        state.requests += 1;
+        state.next_request += 1;
+        let request = state.next_request;
+        state.requests.insert(request, None);
         state.last_sign = Instant::now();
         drop(state);
-        Answering(self.clone())
+        Answering { connection: self.clone(), request }
+    }
+
+    /// Takes room for a head or a small body; `None` if the requests of this connection hold too much.
+    pub(crate) fn hold(self: &Arc<Self>, bytes: usize) -> Option<ConnectionRoom> {
+        let mut state = self.state();
+        if state.held + bytes > MOST_HELD {
+            return None;
+        }
+        state.held += bytes;
+        drop(state);
+        Some(ConnectionRoom { connection: self.clone(), bytes })
     }
 
     /// Records the session that the connection is used for.
@@ -233,7 +253,7 @@ impl Connection {
     }
 
     fn is_stalled_for(&self, long: Duration) -> bool {
-        self.state().stall.is_some_and(|stall| stall.since.elapsed() >= long)
+        self.state().stalled_since().is_some_and(|since| since.elapsed() >= long)
     }
 
     fn close(&self) {
@@ -256,9 +276,15 @@ impl ConnectionsState {
             Standing::Authenticated => REST,
             Standing::Unauthenticated => HEAD_TIME,
         };
-        let silent = (self.requests == 0).then(|| self.last_sign + rest);
-        let stalled = self.stall.map(|stall| stall.since + LONGEST_STALL);
+        let silent = self.requests.is_empty().then(|| self.last_sign + rest);
+        let stalled = self.stalled_since().map(|since| since + LONGEST_STALL);
         silent.into_iter().chain(stalled).min()
+    }
+
+    /// Since when the client has not read something that was written.
+    fn stalled_since(&self) -> Option<Instant> {
+        let unread = self.requests.values().copied().flatten();
+        self.stall.map(|stall| stall.since).into_iter().chain(unread).min()
     }
 }
 
@@ -277,15 +303,57 @@ impl Drop for OpenConnection {
 
 /// A request that is being answered, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Answering(Arc<Connection>);
+pub(crate) struct Answering {
+    connection: Arc<Connection>,
+    request: u64,
+}
+
+impl Answering {
+    /// Records that the client must take a piece of the answer.
+    pub(crate) fn piece_waits(&self) {
+        let now = Instant::now();
+        self.connection.state().requests.insert(self.request, Some(now));
+        self.connection.changed.notify_one();
+    }
+
+    /// Records that the client has taken it.
+    pub(crate) fn piece_was_taken(&self) {
+        self.connection.state().requests.insert(self.request, None);
+    }
+}
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.requests -= 1;
+        let mut state = self.connection.state();
+        state.requests.remove(&self.request);
         state.last_sign = Instant::now();
         drop(state);
-        self.0.changed.notify_one();
+        self.connection.changed.notify_one();
+    }
+}
+
+/// Room that a request takes of what its connection may hold, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct ConnectionRoom {
+    connection: Arc<Connection>,
+    bytes: usize,
+}
+
+impl ConnectionRoom {
+    /// Takes more. Returns whether there was enough.
+    pub(crate) fn grow(&mut self, bytes: usize) -> bool {
+        let more = self.connection.hold(bytes);
+        // It is given back with this.
+        more.is_some_and(|mut more| {
+            self.bytes += std::mem::take(&mut more.bytes);
+            true
+        })
+    }
+}
+
+impl Drop for ConnectionRoom {
+    fn drop(&mut self) {
+        self.connection.state().held -= self.bytes;
     }
 }
 
@@ -301,6 +369,8 @@ const REST: Duration = Duration::from_secs(60);
 const LONGEST_STALL: Duration = Duration::from_secs(60);
 /// The most sessions that are remembered of one connection; the newest are.
 const MOST_SESSIONS: usize = 1024;
+/// The largest head and several small bodies; or the heads and bodies of 200 calls.
+const MOST_HELD: usize = 256 * 1024;
 /// A client that takes this much in that time is slow, but not stalled.
 const PACE: usize = 64 * 1024;
 

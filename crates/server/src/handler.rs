@@ -9,20 +9,16 @@
 //! ```
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
 use http::header::ORIGIN;
 use http::{Method, Request, StatusCode};
-use http_body_util::{BodyExt, Limited};
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use ridethrough_core::message::code;
 use ridethrough_core::message::{Id, Message};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 
 use crate::access::AccessPolicy;
 use crate::backend::Caller;
+use crate::bodies::{self, Bodies, NoBody};
 use crate::connections::{Connection, Connections};
 use crate::cors;
 use crate::fault::{Over, error};
@@ -43,8 +39,7 @@ pub(crate) struct RequestHandler {
     pub(crate) sessions: Arc<Sessions>,
     stateless: Stateless,
     connections: Arc<Connections>,
-    /// Room for large bodies, in KiB.
-    bodies: Arc<Semaphore>,
+    bodies: Bodies,
 }
 
 impl RequestHandler {
@@ -54,20 +49,14 @@ impl RequestHandler {
         connections: Arc<Connections>,
     ) -> Self {
         let stateless = Stateless::new(sessions.clone());
-        Self {
-            access,
-            sessions,
-            stateless,
-            connections,
-            bodies: Arc::new(Semaphore::new(MOST_BODIES >> 10)),
-        }
+        Self { access, sessions, stateless, connections, bodies: Bodies::default() }
     }
 
     /// Answers one request that came on this connection.
     pub(crate) async fn answer(
         &self,
         request: Request<Incoming>,
-        connection: &Connection,
+        connection: &Arc<Connection>,
     ) -> Reply {
         if let Err(closed) = self.access.check_place(request.uri(), request.headers()) {
             return reply::closed(closed);
@@ -81,7 +70,11 @@ impl RequestHandler {
     }
 
     /// Answers a request whose `Host` and `Origin` were accepted.
-    async fn answer_friend(&self, request: Request<Incoming>, connection: &Connection) -> Reply {
+    async fn answer_friend(
+        &self,
+        request: Request<Incoming>,
+        connection: &Arc<Connection>,
+    ) -> Reply {
         // A browser sends the preflight request without the token.
         if request.method() == Method::OPTIONS && request.headers().contains_key(ORIGIN) {
             return cors::preflight(request.headers());
@@ -93,6 +86,9 @@ impl RequestHandler {
         if self.connections.authenticate(connection).is_err() {
             return reply::no_place("all connections are in use");
         }
+        let Some(_room) = connection.hold(bodies::size_of(request.headers())) else {
+            return reply::no_place("the requests of this connection hold too much");
+        };
         if request.uri().path() != PATH {
             return reply::nothing_here();
         }
@@ -144,7 +140,7 @@ impl RequestHandler {
         &self,
         request: Request<Incoming>,
         caller: &Caller,
-        connection: &Connection,
+        connection: &Arc<Connection>,
     ) -> Reply {
         let (head, body) = request.into_parts();
         let headers = Headers(&head.headers);
@@ -157,7 +153,7 @@ impl RequestHandler {
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
             return reply::unreadable(status, "a message is sent as `application/json`");
         }
-        let posted = match self.read(body).await {
+        let posted = match self.read(body, connection).await {
             Ok(posted) => posted,
             Err(refusal) => return *refusal,
         };
@@ -197,42 +193,21 @@ impl RequestHandler {
     }
 
     /// Reads a body to its end.
-    async fn read(&self, body: Incoming) -> Result<Posted, ErrorReply> {
-        let refused = |status, message| Err(Box::new(reply::unreadable(status, message)));
-        if body.size_hint().lower() > MOST_BODY as u64 {
-            return refused(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
-        }
-        let (body, room) = match timeout(BODY_TIME, self.collect(body)).await {
-            Ok(Ok(read)) => read,
-            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                return refused(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
-            }
-            Ok(Err(_)) => return refused(StatusCode::BAD_REQUEST, "the body was cut"),
-            Err(_) => {
-                return refused(StatusCode::REQUEST_TIMEOUT, "the body took longer than 60 s");
-            }
-        };
+    async fn read(
+        &self,
+        body: Incoming,
+        connection: &Arc<Connection>,
+    ) -> Result<Posted, ErrorReply> {
+        let (body, room) = self.bodies.read(body, connection).await.map_err(|no_body| {
+            let (status, message) = match no_body {
+                NoBody::Cut => (StatusCode::BAD_REQUEST, "the body was cut"),
+                NoBody::Late => (StatusCode::REQUEST_TIMEOUT, "the body took longer than 60 s"),
+                NoBody::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "a message may have 16 MiB"),
+            };
+            Box::new(reply::unreadable(status, message))
+        })?;
         let posted = Posted::read(body, room).await;
         posted.map_err(|refused| Box::new(reply::not_taken(refused)))
-    }
-
-    /// Reads a body, and reserves the room for it. A small one needs no room: there are no more of them than
-    /// connections. The size that a large one declares counts only when the body has begun to arrive.
-    async fn collect(&self, body: Incoming) -> Result<(Bytes, BodyRoom), BodyError> {
-        let size = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
-        let size = size.unwrap_or(MOST_BODY);
-        let mut body = Limited::new(body, MOST_BODY);
-        let (mut bytes, mut room) = (BytesMut::new(), None);
-        while let Some(frame) = body.frame().await {
-            let Ok(data) = frame?.into_data() else { continue };
-            if room.is_none() && bytes.len() + data.len() > SMALL_BODY {
-                let kibibytes = u32::try_from(size.div_ceil(1024)).unwrap_or(u32::MAX);
-                room = self.bodies.clone().acquire_many_owned(kibibytes).await.ok();
-                bytes.reserve(size.saturating_sub(bytes.len()));
-            }
-            bytes.extend_from_slice(&data);
-        }
-        Ok((bytes.freeze(), room))
     }
 
     /// The session that a request names, also one that is over.
@@ -267,11 +242,6 @@ impl RequestHandler {
 
 /// The answer to a request that cannot be carried out.
 type ErrorReply = Box<Reply>;
-
-/// The room that a large body takes, until it is dropped.
-type BodyRoom = Option<OwnedSemaphorePermit>;
-
-type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Passes messages on to the backend.
 async fn pass(session: &Arc<Session>, posted: Posted, carries: Carries) -> Reply {
@@ -332,11 +302,5 @@ fn not_acceptable(message: &str) -> Reply {
 
 /// The path of the server.
 const PATH: &str = "/mcp";
-const MOST_BODY: usize = 16 << 20;
-const TOO_LARGE: &str = "a message may have 16 MiB";
-/// The bound on all large bodies together, until their backends have them; a further one waits.
-const MOST_BODIES: usize = 128 << 20;
-const SMALL_BODY: usize = 64 * 1024;
-const BODY_TIME: Duration = Duration::from_secs(60);
 /// The last revision with batches.
 const LAST_BATCHES: &str = "2025-03-26";

@@ -14,7 +14,10 @@
 //! This crate knows neither sockets nor processes: connections are byte streams.
 
 mod access;
+mod answered;
+mod aside;
 mod backend;
+mod bodies;
 mod budget;
 mod calls;
 mod connections;

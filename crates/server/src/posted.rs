@@ -1,11 +1,11 @@
 //! The messages of a client's POST.
 //!
-//! Work in proportion to the size of a body is done here: outside of every lock, and for a large body on a
-//! thread where it delays no other request.
+//! Work in proportion to the size of a body is done here, outside of every lock.
 
 use bytes::Bytes;
-use tokio::sync::OwnedSemaphorePermit;
 
+use crate::aside::aside;
+use crate::bodies::BodyRoom;
 use crate::calls::{NewCalls, NotTaken};
 use crate::parts::{ParsedMessage, Parts, Unreadable};
 
@@ -16,8 +16,8 @@ pub(crate) struct Posted {
     pub(crate) is_batch: bool,
     /// The calls among them.
     pub(crate) asked: NewCalls,
-    /// The room that a large body takes, until it is passed on.
-    room: Option<OwnedSemaphorePermit>,
+    /// The room that the body takes, until it is passed on.
+    room: BodyRoom,
 }
 
 /// Why a body is refused.
@@ -29,19 +29,12 @@ pub(crate) enum Refused {
 
 impl Posted {
     /// Reads a body.
-    pub(crate) async fn read(
-        body: Bytes,
-        room: Option<OwnedSemaphorePermit>,
-    ) -> Result<Self, Refused> {
-        if body.len() <= LARGE {
-            return Self::read_now(&body, room);
-        }
-        let reading = tokio::task::spawn_blocking(move || Self::read_now(&body, room));
-        // It fails only if the runtime shuts down, and then no request is answered.
-        reading.await.unwrap_or(Err(Refused::Unreadable(Unreadable::NotJson)))
+    pub(crate) async fn read(body: Bytes, room: BodyRoom) -> Result<Self, Refused> {
+        let read = aside(body.len(), move || Self::read_now(&body, room)).await;
+        read.unwrap_or(Err(Refused::Unreadable(Unreadable::NotJson)))
     }
 
-    fn read_now(body: &Bytes, room: Option<OwnedSemaphorePermit>) -> Result<Self, Refused> {
+    fn read_now(body: &Bytes, room: BodyRoom) -> Result<Self, Refused> {
         let parts = Parts::read(body).map_err(Refused::Unreadable)?;
         let is_batch = matches!(parts, Parts::Batch(_));
         let parts = parts.into_vec();
@@ -53,17 +46,17 @@ impl Posted {
     pub(crate) fn of(message: ParsedMessage) -> Self {
         let parts = vec![message];
         let asked = NewCalls::read(&parts).unwrap_or_default();
-        Self { parts, is_batch: false, asked, room: None }
+        Self { parts, is_batch: false, asked, room: BodyRoom::default() }
     }
 
     /// Creates a message that replaces the posted one and takes over its room.
     pub(crate) fn replaced_by(&mut self, message: ParsedMessage) -> Self {
-        Self { room: self.room.take(), ..Self::of(message) }
+        Self { room: std::mem::take(&mut self.room), ..Self::of(message) }
     }
 
     /// Whether it takes room that other bodies may need.
     pub(crate) const fn is_large(&self) -> bool {
-        self.room.is_some()
+        self.room.is_shared()
     }
 
     /// Whether it contains a request.
@@ -71,6 +64,3 @@ impl Posted {
         self.asked.len() > 0
     }
 }
-
-/// A body of this size is parsed in a fraction of a millisecond.
-const LARGE: usize = 64 * 1024;

@@ -5,7 +5,6 @@
 //!                                                        │    └──60 s──▶ cut off readers that took nothing
 //!                                                        └── no client reads ──▶ no room
 //! ```
-//! In HTTP/2 a client can stop one stream and go on reading its connection, so that no write is ever blocked.
 //! Only the session's own backend waits meanwhile.
 
 use std::sync::Arc;

@@ -1,14 +1,10 @@
 //! The public type of this crate: a backend that is reached by HTTP.
 
 use std::convert::Infallible;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
-use http_body_util::combinators::UnsyncBoxBody;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -16,8 +12,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{sleep, timeout};
 
 use crate::access::AccessPolicy;
+use crate::answered::Answered;
 use crate::backend::Backend;
-use crate::connections::{Answering, Connections, OpenConnection};
+use crate::connections::{Connections, OpenConnection};
 use crate::handler::RequestHandler;
 use crate::news::SessionNews;
 use crate::sessions::Sessions;
@@ -87,8 +84,9 @@ impl Server {
             let (handler, connection) = (handler.clone(), open.clone());
             let answering = connection.answer();
             async move {
+                let version = request.version();
                 let reply = handler.answer(request, &connection).await;
-                Ok::<_, Infallible>(reply.map(|body| Answered { body, _answering: answering }))
+                Ok::<_, Infallible>(reply.map(|body| Answered::new(body, answering, version)))
             }
         });
         let builder = protocols();
@@ -137,32 +135,6 @@ impl std::fmt::Debug for Server {
     }
 }
 
-/// The body of an answer. Its request counts as being answered until the body is dropped.
-struct Answered {
-    body: UnsyncBoxBody<Bytes, Infallible>,
-    _answering: Answering,
-}
-
-impl Body for Answered {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
 fn protocols() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
@@ -174,6 +146,9 @@ fn protocols() -> auto::Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .max_concurrent_streams(MOST_STREAMS)
         .max_header_list_size(MOST_HEAD as u32)
+        .initial_stream_window_size(MOST_AHEAD / 2)
+        .initial_connection_window_size(MOST_AHEAD)
+        .max_send_buf_size(MOST_AHEAD as usize)
         .keep_alive_interval(SILENCE)
         .keep_alive_timeout(SILENCE);
     builder
@@ -188,3 +163,5 @@ const SILENCE: Duration = Duration::from_secs(20);
 /// How often the server checks whether calls have finished.
 const LOOK: Duration = Duration::from_millis(20);
 const MOST_HEAD: usize = 64 * 1024;
+/// How much of bodies a client that speaks HTTP/2 may send before it is read.
+const MOST_AHEAD: u32 = 256 * 1024;

@@ -19,6 +19,7 @@ mod listens;
 mod messages;
 mod question;
 mod refusal;
+mod request;
 mod routing;
 mod seal;
 mod sender;
@@ -30,7 +31,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderMap, StatusCode};
-use ridethrough_core::message::{Answer, Id, Json, Message, code};
+use ridethrough_core::message::{Answer, Id, Message, code};
 
 use crate::backend::{Caller, Principal, Unavailable};
 use crate::connections::Connection;
@@ -42,7 +43,7 @@ use crate::session::Undelivered;
 use crate::sessions::Sessions;
 use crate::streams::Carries;
 
-use answers::{DISCOVER, are_pages, discovered, is_gone, were_visited};
+use answers::{DISCOVER, discovered};
 use call::StatelessCall;
 use conversation::SharedConversation;
 use holds::Holds;
@@ -50,8 +51,9 @@ use listening::Listening;
 use listens::{Filter, LISTEN, MOST_RESOURCES};
 use question::CallState;
 use refusal::Refusal;
+use request::Request;
 pub(crate) use sender::REVISION;
-use sender::{Sender, is_stateless, passed_on};
+use sender::is_stateless;
 use writing::CallWriter;
 
 /// Answers stateless requests.
@@ -63,15 +65,6 @@ pub(crate) struct Stateless {
 
 /// The conversation of a principal. It is locked while one is opened.
 type Slot = Arc<tokio::sync::Mutex<Option<Arc<SharedConversation>>>>;
-
-/// A request that was checked.
-struct Request {
-    id: Id,
-    method: Box<str>,
-    params: Json,
-    sender: Sender,
-    carries: Carries,
-}
 
 impl Stateless {
     pub(crate) fn new(sessions: Arc<Sessions>) -> Self {
@@ -87,7 +80,10 @@ impl Stateless {
         let named = headers.version();
         let is_named = named == Some(REVISION);
         match &part.message {
-            Message::Request { method, .. } if &**method == "initialize" => false,
+            // A client that speaks both eras may name the newer one in the header of its `initialize`.
+            Message::Request { method, params, .. } if &**method == "initialize" => {
+                is_stateless(params.as_ref())
+            }
             Message::Request { method, params, .. } => {
                 // An unknown revision is a newer one, if it comes without a session.
                 let is_newer = || named.is_some_and(|it| it > REVISION && !headers.has_session());
@@ -120,13 +116,12 @@ impl Stateless {
                 return reply::wrong(why);
             }
         };
-        let checked = check(headers, &method, params.as_ref());
-        let sender = match checked {
-            Ok(sender) => sender,
-            Err(refusal) => return refused(&id, refusal),
+        let reading = Request::read(headers, &id, method, params, carries);
+        let mut request = match reading.await {
+            Some(Ok(request)) => request,
+            Some(Err(refusal)) => return refused(&id, refusal),
+            None => return reply::no_place("the server is being stopped"),
         };
-        let params = params.unwrap_or_else(Json::empty_object);
-        let request = Request { id, method, params, sender, carries };
         // A conversation may end between the moment that it is found and the moment that it is used. What was
         // not sent can be sent in another.
         for _ in 0..2 {
@@ -138,7 +133,7 @@ impl Stateless {
             let done = match &*request.method {
                 DISCOVER => Ok(discover(&request, &conversation)),
                 LISTEN => Ok(listen(&request, conversation).await),
-                _ => self.call(headers, caller, &request, conversation, &mut posted).await,
+                _ => self.call(headers, caller, &mut request, conversation, &mut posted).await,
             };
             if let Ok(reply) = done {
                 return reply;
@@ -155,35 +150,33 @@ impl Stateless {
         &self,
         headers: &HeaderMap,
         caller: &Caller,
-        request: &Request,
+        request: &mut Request,
         conversation: Arc<SharedConversation>,
         posted: &mut Posted,
     ) -> Result<Reply, ConversationOver> {
-        let Request { id, method, params, sender, carries } = request;
-        if let Err(refusal) = check_arguments(headers, request, &conversation).await {
-            return Ok(refused(id, refusal));
+        if let Err(refusal) = request.check_arguments(headers, &conversation).await {
+            return Ok(refused(&request.id, refusal));
         }
-        let answering =
+        let writer =
             CallWriter { holds: self.holds.clone(), principal: seal::principal(&caller.principal) };
-        let subject = seal::subject(method, Some(params));
-        let [state, responses] = params.pick(["requestState", "inputResponses"]);
-        if let Some(state) = state {
-            return Ok(self.resume(answering, request, &state, responses).await);
+        if let Some(state) = request.round.state.take() {
+            return Ok(self.resume(writer, request, &state).await);
         }
-        if responses.is_some_and(|it| are_pages(&it) && !were_visited(&it)) {
-            return Ok(not_visited(id));
+        if request.round.is_declined {
+            return Ok(not_visited(&request.id));
         }
-        if let Some(level) = sender.level {
+        if let Some(level) = request.sender.level {
             conversation.log_from(level).await;
         }
         let number = conversation.number();
-        let params = passed_on(params, sender.token.as_ref().map(|_| number));
-        let message = messages::request(number, method, Some(&params));
-        let state = Arc::new(CallState::new(method, sender.clone()));
+        let state = Arc::new(CallState::new(&request.method, request.sender.clone()));
+        let Some(message) = request.passed_on(number).await else { return Err(ConversationOver) };
         let asked = posted.replaced_by(message);
         match conversation.call(number, asked, state.clone()).await {
             Ok(reader) => {
-                let id = id.clone();
+                // The call may run for long, and the room for its body was given back.
+                request.forget_body();
+                let (id, subject) = (request.id.clone(), request.round.subject);
                 let (gathers, is_over) = (None, false);
                 let call = StatelessCall {
                     conversation,
@@ -195,7 +188,7 @@ impl Stateless {
                     gathers,
                     is_over,
                 };
-                Ok(answering.reply(call, *carries).await)
+                Ok(writer.reply(call, request.carries).await)
             }
             Err(Undelivered::Over) => Err(ConversationOver),
             Err(Undelivered::NotTaken(why)) => Ok(reply::not_taken(Refused::NotTaken(why))),
@@ -204,19 +197,12 @@ impl Stateless {
     }
 
     /// Goes on with a call that was held, for a client that came back.
-    async fn resume(
-        &self,
-        writer: CallWriter,
-        request: &Request,
-        state: &Json,
-        responses: Option<Json>,
-    ) -> Reply {
-        let subject = seal::subject(&request.method, Some(&request.params));
-        let state = state.string().unwrap_or_default();
-        match self.holds.take(&state, &writer.principal, &subject) {
+    async fn resume(&self, writer: CallWriter, request: &mut Request, state: &str) -> Reply {
+        match self.holds.take(state, &writer.principal, &request.round.subject) {
             Ok(mut call) => {
-                let responses = responses.map(|it| it.members()).unwrap_or_default();
-                call.resume(request.id.clone(), request.sender.clone(), &responses).await;
+                let responses = request.round.responses.take();
+                call.resume(request.id.clone(), request.sender.clone(), responses).await;
+                request.forget_body();
                 writer.reply(call, request.carries).await
             }
             Err(why) => refused(&request.id, Refusal::new(code::INVALID_PARAMS, &why.to_string())),
@@ -227,14 +213,20 @@ impl Stateless {
     async fn conversation(&self, caller: &Caller) -> Result<Arc<SharedConversation>, Unavailable> {
         let slot = {
             let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            if shared.len() >= MANY && !shared.contains_key(&caller.principal) {
+                shared.retain(|_, slot| is_in_use(slot));
+            }
             shared.entry(caller.principal.clone()).or_default().clone()
         };
+        if let Some(open) = slot.try_lock().ok().and_then(|slot| open_in(&slot)) {
+            return Ok(open);
+        }
         let (sessions, caller) = (self.sessions.clone(), caller.clone());
         // This is a task of its own, because others may wait for the conversation when this client leaves.
         let opening = tokio::spawn(async move {
             let mut slot = slot.lock().await;
-            if let Some(open) = slot.as_ref().filter(|open| !open.is_over()) {
-                return Ok(open.clone());
+            if let Some(open) = open_in(&slot) {
+                return Ok(open);
             }
             let open = SharedConversation::open(&sessions, &caller).await?;
             Ok(slot.insert(open).clone())
@@ -247,35 +239,18 @@ impl Stateless {
     }
 }
 
+/// The conversation in a slot, if it goes on.
+fn open_in(slot: &Option<Arc<SharedConversation>>) -> Option<Arc<SharedConversation>> {
+    slot.as_ref().filter(|open| !open.is_over()).cloned()
+}
+
+/// Whether a slot has a conversation that goes on, or a request has the slot.
+fn is_in_use(slot: &Slot) -> bool {
+    Arc::strong_count(slot) > 1 || slot.try_lock().map_or(true, |slot| open_in(&slot).is_some())
+}
+
 /// The conversation ended before a call was sent.
 struct ConversationOver;
-
-/// Checks what can be checked without the backend.
-fn check(headers: &HeaderMap, method: &str, params: Option<&Json>) -> Result<Sender, Refusal> {
-    let sender = Sender::read(params, Headers(headers).version())?;
-    routing::check(headers, method, params)?;
-    if is_gone(method) {
-        return Err(Refusal::no_method(method));
-    }
-    Ok(sender)
-}
-
-/// Checks the headers that repeat arguments of a tool.
-async fn check_arguments(
-    headers: &HeaderMap,
-    request: &Request,
-    conversation: &SharedConversation,
-) -> Result<(), Refusal> {
-    if &*request.method != "tools/call" {
-        return Ok(());
-    }
-    let [name, arguments] = request.params.pick(["name", "arguments"]);
-    let Some(name) = name.and_then(|name| name.read::<String>()) else { return Ok(()) };
-    match conversation.mirrors_of(&name).await {
-        Some(mirrors) => routing::check_arguments(headers, &mirrors, arguments.as_ref()),
-        None => Ok(()),
-    }
-}
 
 fn discover(request: &Request, conversation: &SharedConversation) -> Reply {
     let result = Answer::Result(discovered(&conversation.initialized));
@@ -318,3 +293,6 @@ fn not_visited(id: &Id) -> Reply {
     let answer = Answer::refusal(code::INTERNAL_ERROR, why);
     reply::pieces(StatusCode::OK, answers::written(id, &answer, "", None))
 }
+
+/// How many principals are remembered before those without a conversation are forgotten.
+const MANY: usize = 1000;

@@ -91,7 +91,7 @@ impl<'a> Envelope<'a> {
     fn read(text: &'a [u8]) -> Option<Self> {
         std::str::from_utf8(text).ok()?;
         let mut envelope = Self::default();
-        scan::nested_members(text, |member, inner| {
+        scan::nested_members(text, b"result", |member, inner| {
             // Every value is kept raw first, because `"result": null` is a result.
             let value = &text[member.value.clone()];
             match &*name_of(text, &member) {

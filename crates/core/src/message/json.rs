@@ -154,6 +154,32 @@ impl Json {
         Self::trusted(text.into())
     }
 
+    /// Returns the object without these keys, and its other members as they are. A value that is no object is
+    /// returned unchanged. It takes no more memory than its text, however many members there are.
+    #[must_use]
+    pub fn without(&self, keys: &[&str]) -> Self {
+        let mut text = Vec::with_capacity(self.text.len());
+        text.push(b'{');
+        let keep = |member: Member| {
+            let name = name_of(&self.text, &member);
+            if keys.iter().any(|key| *key.as_bytes() == *name) {
+                return;
+            }
+            if text.len() > 1 {
+                text.push(b',');
+            }
+            text.push(b'"');
+            text.extend_from_slice(&self.text[member.key]);
+            text.extend_from_slice(b"\":");
+            text.extend_from_slice(&self.text[member.value]);
+        };
+        if scan::members(&self.text, keep).is_none() {
+            return self.clone();
+        }
+        text.push(b'}');
+        Self::trusted(text.into())
+    }
+
     /// Returns the elements, if this is an array; without a copy.
     pub fn elements(&self) -> Option<Vec<Self>> {
         let mut elements = Vec::new();
@@ -329,6 +355,16 @@ mod tests {
         assert_eq!(texts, [r#"{"a":1e2}"#, r#""\u00e9""#]);
         assert!(json.as_bytes().as_ptr_range().contains(&list[0].as_bytes().as_ptr()));
         assert_eq!(json.member("n").unwrap().elements(), None);
+    }
+
+    #[test]
+    fn what_is_taken_out_leaves_the_others_in_their_order_and_as_they_are() {
+        let object =
+            Json::new(r#"{ "n": 1.10 , "v" : {"v":1} , "w\u0021":2, "\u0076":3 }"#).unwrap();
+
+        assert_eq!(object.without(&["v"]).as_str(), r#"{"n":1.10,"w\u0021":2}"#);
+        assert_eq!(object.without(&["n", "v", "w!"]).as_str(), "{}");
+        assert_eq!(Json::new("[1]").unwrap().without(&["v"]).as_str(), "[1]");
     }
 
     #[test]

@@ -32,13 +32,18 @@ pub(super) fn members(text: &[u8], mut each: impl FnMut(Member)) -> Option<()> {
     (blank(text, end) == text.len()).then_some(())
 }
 
-/// Calls `each` with the members of the object in this text and, for each member that is an object, with that
-/// object's members, in one pass over the bytes.
-pub(super) fn nested_members(text: &[u8], mut each: impl FnMut(Member, Vec<Member>)) -> Option<()> {
+/// Calls `each` with the members of the object in this text and, for a member of the name `nesting` that is an
+/// object, with that object's members, in one pass over the bytes. Those of other members are not listed, which
+/// for many small ones would cost several times their size.
+pub(super) fn nested_members(
+    text: &[u8],
+    nesting: &[u8],
+    mut each: impl FnMut(Member, Vec<Member>),
+) -> Option<()> {
     let end = walk(text, blank(text, 0), |key, start| {
         let mut inner = Vec::new();
         let end = match text.get(start)? {
-            b'{' => walk(text, start, |key, at| {
+            b'{' if text[key.clone()] == *nesting => walk(text, start, |key, at| {
                 let end = value_end(text, at)?;
                 let key = key.start - start..key.end - start;
                 inner.push(Member { key, value: at - start..end - start });

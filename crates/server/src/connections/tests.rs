@@ -113,6 +113,49 @@ async fn only_those_of_a_session_are_closed_for_its_sake() {
     assert_eq!(all.iter().map(is_closing).collect::<Vec<_>>(), [true, false, false]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_answer_of_which_no_piece_is_taken_for_a_minute_closes_its_connection() {
+    let connections = Arc::<Connections>::default();
+    let (lazy, slow) = (connections.admit(), connections.admit());
+    let began = Instant::now();
+    let (unread, read) = (lazy.connection.answer(), slow.connection.answer());
+    unread.piece_waits();
+    let reading = tokio::spawn(async move {
+        loop {
+            read.piece_waits();
+            tokio::time::sleep(Duration::from_secs(59)).await;
+            read.piece_was_taken();
+            // Nothing to read is no reason to be closed.
+            tokio::time::sleep(Duration::from_secs(3600)).await;
+        }
+    });
+
+    lazy.connection.must_close().await;
+
+    assert_eq!(began.elapsed(), LONGEST_STALL);
+    assert!(connections.close_stalled(None, LONGEST_STALL));
+    let patience = Duration::from_secs(24 * 3600);
+    assert!(tokio::time::timeout(patience, slow.connection.must_close()).await.is_err());
+    reading.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_requests_of_a_connection_hold_256_kib_together_and_give_them_back() {
+    let connections = Arc::<Connections>::default();
+    let (one, other) = (connections.admit(), connections.admit());
+
+    let mut half = one.connection.hold(MOST_HELD / 2).unwrap();
+    assert!(half.grow(MOST_HELD / 4) && !half.grow(MOST_HELD / 2));
+    let rest = one.connection.hold(MOST_HELD / 4).unwrap();
+
+    assert!(one.connection.hold(1).is_none());
+    assert!(other.connection.hold(MOST_HELD).is_some());
+    drop(half);
+    assert!(one.connection.hold(MOST_HELD / 4 * 3).is_some());
+    drop(rest);
+    assert!(one.connection.hold(MOST_HELD).is_some());
+}
+
 fn is_closing(admitted: &OpenConnection) -> bool {
     admitted.connection.state().is_closing
 }

@@ -60,7 +60,7 @@ pub(crate) fn discovered(initialized: &Json) -> Json {
     let can = can.filter(is_object).unwrap_or_else(Json::empty_object);
     // The older revisions' tasks work differently, so their capability is not passed on.
     let can = match can.member("tasks") {
-        Some(_) => splice::without(&can, &["tasks"]),
+        Some(_) => can.without(&["tasks"]),
         None => can,
     };
     let supported = Json::of(&supported()).expect("names are JSON");
@@ -106,7 +106,7 @@ pub(crate) fn were_visited(responses: &Json) -> bool {
 fn pages(error: &Json) -> Option<Json> {
     let pages = error.member("data")?.member("elicitations")?.elements()?;
     let asked = pages.iter().enumerate().map(|(number, page)| {
-        let page = splice::without(page, &["elicitationId"]);
+        let page = page.without(&["elicitationId"]);
         let asked =
             [("method".to_owned(), text("elicitation/create")), ("params".to_owned(), page)];
         (format!("{PAGE}{number}"), Json::empty_object().with_members(asked))

@@ -82,7 +82,7 @@ impl StatelessCall {
 
     /// Goes on for a client that came back, with what it answers. Questions without an answer are asked
     /// again.
-    pub(crate) async fn resume(&mut self, id: Id, sender: Sender, responses: &[(String, Json)]) {
+    pub(crate) async fn resume(&mut self, id: Id, sender: Sender, responses: Option<Json>) {
         self.id = id;
         self.gathers = None;
         self.reader.resume();
@@ -90,21 +90,18 @@ impl StatelessCall {
             let mut state = self.state.lock();
             state.sender = sender;
             state.is_held = false;
-            let answer_to = |key: &str| responses.iter().find(|(it, _)| it == key);
-            let questions = std::mem::take(&mut state.questions);
-            let (answered, open): (Vec<_>, Vec<_>) =
-                questions.into_iter().partition(|it| answer_to(&it.key).is_some());
-            state.questions = open;
-            let with_answer = |question: Question| {
-                let answer = answer_to(&question.key).map(|(_, answer)| answer.clone());
-                (question.id, answer)
-            };
-            answered.into_iter().map(with_answer).collect()
+            let answer_to = |key: &str| responses.as_ref()?.member(key);
+            let mut answered = Vec::new();
+            for question in std::mem::take(&mut state.questions) {
+                match answer_to(&question.key) {
+                    Some(answer) => answered.push((question.id, answer)),
+                    None => state.questions.push(question),
+                }
+            }
+            answered
         };
         for (question, answer) in answered {
-            if let Some(answer) = answer {
-                self.conversation.answer(&question, &Answer::Result(answer)).await;
-            }
+            self.conversation.answer(&question, &Answer::Result(answer)).await;
         }
     }
 

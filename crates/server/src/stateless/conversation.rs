@@ -183,7 +183,8 @@ impl SharedConversation {
         let mut known = self.mirrors.lock().await;
         if known.is_none() {
             let before = self.tools.load(Ordering::Acquire);
-            let listed = Arc::new(self.list_mirrors().await?);
+            let listing = timeout(PATIENCE_FOR_A_CALL, self.list_mirrors());
+            let listed = Arc::new(listing.await.ok()??);
             let found = listed.get(tool).cloned();
             // A list that has changed meanwhile is requested again the next time.
             if self.tools.load(Ordering::Acquire) == before {
@@ -353,5 +354,8 @@ fn hello() -> Json {
 
 /// How long the backend may take for a request of the server's own. A local server may be downloaded first.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How long calls wait for the list of tools, which says what their headers must repeat. Without it they are
+/// passed on: the backend reads the body only.
+const PATIENCE_FOR_A_CALL: Duration = Duration::from_secs(10);
 /// Of the list of tools.
 const MOST_PAGES: usize = 100;

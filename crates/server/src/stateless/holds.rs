@@ -27,6 +27,7 @@ struct HoldTable {
 
 struct HeldCall {
     call: StatelessCall,
+    principal: Digest,
     until: Instant,
     /// The task that ends the hold.
     timer: AbortHandle,
@@ -61,7 +62,8 @@ impl Holds {
         principal: Digest,
     ) -> Result<String, Box<StatelessCall>> {
         let mut table = self.lock();
-        if table.held.len() >= MOST {
+        let of_principal = table.held.values().filter(|it| it.principal == principal).count();
+        if table.held.len() >= MOST || of_principal >= MOST_OF_PRINCIPAL {
             return Err(Box::new(call));
         }
         table.next += 1;
@@ -80,7 +82,7 @@ impl Holds {
             state.records.clear();
         }
         call.reader.pause();
-        table.held.insert(hold, HeldCall { call, until, timer: timer.abort_handle() });
+        table.held.insert(hold, HeldCall { call, principal, until, timer: timer.abort_handle() });
         Ok(self.sealer.seal(&handle))
     }
 
@@ -136,3 +138,5 @@ impl fmt::Display for NotHeld {
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 /// The most holds. Each keeps a call of the backend and its questions.
 const MOST: usize = 1000;
+/// A client that never comes back must not keep others from being asked.
+const MOST_OF_PRINCIPAL: usize = 250;

@@ -56,6 +56,7 @@ impl Filter {
             }
         }
         if let Some(resources) = wanted.member("resourceSubscriptions") {
+            let resources = Some(resources).filter(|it| it.as_bytes().len() <= LONGEST_LIST)?;
             filter.resources = resources.read::<BTreeSet<String>>()?;
         }
         Some(filter)
@@ -178,6 +179,8 @@ pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 const MOST: usize = 100;
 /// The most resources of one request: each is a request to the backend.
 pub(crate) const MOST_RESOURCES: usize = 1000;
+/// The bytes of a list of resources, which is read before it is counted.
+const LONGEST_LIST: usize = 1 << 20;
 const LISTS: [(&str, &str); 3] = [
     ("promptsListChanged", notification::PROMPTS_CHANGED),
     ("resourcesListChanged", notification::RESOURCES_CHANGED),

@@ -57,6 +57,8 @@ impl Sender {
         if token.as_ref().is_some_and(|token| token.as_bytes().len() > LONGEST_TOKEN) {
             return Err(Refusal::new(code::INVALID_PARAMS, "the progress token is too long"));
         }
+        // It is kept while the call runs, and must not keep the body that it was a part of.
+        let token = token.and_then(|token| Json::new(token.as_str().to_owned()).ok());
         let level = level.and_then(|level| LogLevel::parse(&level.string()?));
         Ok(Self { offers: Offers::of(&capabilities), level, token })
     }
@@ -125,17 +127,16 @@ pub(crate) fn is_stateless(params: Option<&Json>) -> bool {
 pub(crate) fn passed_on(params: &Json, token: Option<u64>) -> Json {
     let params = match params.pick(ROUND_KEYS) {
         [None, None] => params.clone(),
-        _ => splice::without(params, &ROUND_KEYS),
+        _ => params.without(&ROUND_KEYS),
     };
     let Some(meta) = params.member("_meta").filter(is_object) else { return params };
     let ours = [VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL, "progressToken"];
-    let kept = meta.members().into_iter().filter(|(key, _)| !ours.contains(&key.as_str()));
     let token = token.map(|token| ("progressToken".to_owned(), Json::from(token_json(token))));
-    let meta: Vec<_> = kept.chain(token).collect();
-    if meta.is_empty() {
-        splice::without(&params, &["_meta"])
+    let meta = meta.without(&ours).with_members(token);
+    if meta == Json::empty_object() {
+        params.without(&["_meta"])
     } else {
-        splice::with_member(&params, "_meta", &Json::empty_object().with_members(meta))
+        splice::with_member(&params, "_meta", &meta)
     }
 }
 
@@ -183,6 +184,19 @@ mod tests {
 
             assert_eq!(passed.as_str(), expected);
         }
+    }
+
+    #[test]
+    fn what_is_kept_of_a_request_does_not_keep_its_body() {
+        let meta =
+            format!(r#"{{"{VERSION}":"{REVISION}","{CAPABILITIES}":{{}},"progressToken":"t"}}"#);
+        let params = Json::new(format!(r#"{{"_meta":{meta},"arguments":"large"}}"#)).unwrap();
+
+        let sender = Sender::read(Some(&params), Some(REVISION)).unwrap();
+
+        let token = sender.token.unwrap();
+        assert_eq!(token.as_str(), "\"t\"");
+        assert!(!params.as_bytes().as_ptr_range().contains(&token.as_bytes().as_ptr()));
     }
 
     #[test]

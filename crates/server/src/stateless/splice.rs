@@ -14,12 +14,6 @@ pub(crate) fn with_member(object: &Json, key: &str, value: &Json) -> Json {
     Json::new(format!("{before}{}{behind}", value.as_str())).expect("JSON in place of JSON")
 }
 
-/// The object without these keys.
-pub(crate) fn without(object: &Json, keys: &[&str]) -> Json {
-    let kept = object.members().into_iter().filter(|(key, _)| !keys.contains(&key.as_str()));
-    Json::empty_object().with_members(kept)
-}
-
 /// Whether this is an object.
 pub(crate) fn is_object(json: &Json) -> bool {
     json.as_str().starts_with('{')

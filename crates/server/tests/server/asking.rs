@@ -243,6 +243,30 @@ async fn a_question_goes_to_the_call_that_the_backend_names() {
     assert_eq!(two.await.unwrap().json().await["result"]["resultType"], "complete");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_principal_that_never_comes_back_keeps_no_other_from_being_asked() {
+    let mut rig = Rig::new();
+    let mut puppet = rig.shared(json!({})).await;
+    for _ in 0..250 {
+        asked(&mut rig, &mut puppet).await;
+    }
+
+    let too_much = rig.begin_to_send(call(1));
+    let heard = puppet.hear().await;
+    puppet.ask("one more").await;
+    let refused = puppet.hear().await;
+    puppet.answer(&heard["id"], json!({"unasked": true})).await;
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!("one more"), &json!(-32603)));
+    assert_eq!(too_much.await.unwrap().last().await["result"]["unasked"], true);
+
+    let theirs = rig.begin_to_send(by_another(call(1)));
+    let mut other = rig.puppet().await;
+    other.greet(json!({})).await;
+    other.hear().await;
+    other.ask("q").await;
+    assert_eq!(theirs.await.unwrap().json().await["result"]["resultType"], "input_required");
+}
+
 /// Makes a call that asks one question. Returns the call as the backend heard it, and its state.
 async fn asked(rig: &mut Rig, puppet: &mut Puppet) -> (Value, String) {
     let asked = rig.begin_to_send(call(1));

@@ -65,6 +65,7 @@ async fn a_request_whose_headers_are_not_what_its_body_says_runs_nothing() {
             -32022,
         ),
         (with(body(json!({"name": "t"})), version, Some("2099-01-01")), 400, -32022),
+        (ask(1, "initialize", json!({})), 404, -32601),
         (ask(1, "ping", json!({})), 404, -32601),
         (ask(1, "logging/setLevel", json!({})), 404, -32601),
         (ask(1, "resources/subscribe", json!({"uri": "a:b"})), 404, -32601),

@@ -79,10 +79,10 @@ fn members_and_elements_are_found_where_they_stand() {
 
 #[test]
 fn members_of_members_are_found_in_them() {
-    let text = r#" {"id":1, "result": { "a": {"b":1}, "c":[] } , "e":{} } "#;
+    let text = r#" {"id":1, "result": { "a": {"b":1}, "c":[] } , "e":{"f":2} } "#;
     let mut found = Vec::new();
 
-    nested_members(text.as_bytes(), |member, inner| {
+    nested_members(text.as_bytes(), b"result", |member, inner| {
         let value = &text[member.value];
         let inner = inner.into_iter().map(|it| (&value[it.key], &value[it.value]));
         found.push((&text[member.key], inner.collect::<Vec<_>>()));
@@ -92,7 +92,7 @@ fn members_of_members_are_found_in_them() {
     let result = vec![("a", "{\"b\":1}"), ("c", "[]")];
     assert_eq!(found, [("id", vec![]), ("result", result), ("e", vec![])]);
     for not in ["{\"a\":{\"b\":1}", "{\"a\":{\"b\"}}", "{\"a\":{\"b\":1,}}", "{\"a\":{} 1}", "7"] {
-        assert_eq!(nested_members(not.as_bytes(), |_, _| {}), None, "{not}");
+        assert_eq!(nested_members(not.as_bytes(), b"a", |_, _| {}), None, "{not}");
     }
 }
 

@@ -1,0 +1,126 @@
+//! A stateless request: what is read of it, and checked, before anything is run.
+
+use http::HeaderMap;
+use ridethrough_core::message::{Id, Json};
+
+use super::answers::{are_pages, is_gone, were_visited};
+use super::conversation::SharedConversation;
+use super::messages;
+use super::refusal::Refusal;
+use super::routing;
+use super::seal::{self, Digest};
+use super::sender::{Sender, passed_on};
+use crate::aside::aside;
+use crate::headers::Headers;
+use crate::parts::ParsedMessage;
+use crate::streams::Carries;
+
+/// A request that was checked.
+pub(crate) struct Request {
+    pub(crate) id: Id,
+    pub(crate) method: Box<str>,
+    /// Dropped when the request was passed on: its call may run for long.
+    pub(crate) params: Json,
+    pub(crate) carries: Carries,
+    pub(crate) sender: Sender,
+    tool: Option<ToolCall>,
+    pub(crate) round: Round,
+}
+
+/// The name of a tool, and the arguments that it is called with.
+type ToolCall = (String, Json);
+
+/// What a request says of the rounds of its call.
+pub(crate) struct Round {
+    /// What identifies the call.
+    pub(crate) subject: Digest,
+    /// The state of an earlier round.
+    pub(crate) state: Option<String>,
+    /// Answers to questions.
+    pub(crate) responses: Option<Json>,
+    /// Whether a page was to be visited before the call, and was not.
+    pub(crate) is_declined: bool,
+}
+
+impl Request {
+    /// Reads a request, and checks what can be checked without the backend; `None` if the server is ending.
+    pub(crate) async fn read(
+        headers: &HeaderMap,
+        id: &Id,
+        method: Box<str>,
+        params: Option<Json>,
+        carries: Carries,
+    ) -> Option<Result<Self, Refusal>> {
+        let params = params.unwrap_or_else(Json::empty_object);
+        let (headers, id, size) = (headers.clone(), id.clone(), params.as_bytes().len());
+        let read = move || {
+            let sender = Sender::read(Some(&params), Headers(&headers).version())?;
+            routing::check(&headers, &method, Some(&params))?;
+            if is_gone(&method) {
+                return Err(Refusal::no_method(&method));
+            }
+            let (tool, round) = (tool(&method, &params), Round::read(&method, &params));
+            Ok(Self { id, method, params, carries, sender, tool, round })
+        };
+        aside(size, read).await
+    }
+
+    /// Checks the headers that repeat arguments of a tool.
+    pub(crate) async fn check_arguments(
+        &self,
+        headers: &HeaderMap,
+        conversation: &SharedConversation,
+    ) -> Result<(), Refusal> {
+        let Some((name, arguments)) = self.tool.clone() else { return Ok(()) };
+        let Some(mirrors) = conversation.mirrors_of(&name).await else { return Ok(()) };
+        let (headers, size) = (headers.clone(), arguments.as_bytes().len());
+        let check = move || routing::check_arguments(&headers, &mirrors, Some(&arguments));
+        aside(size, check).await.unwrap_or(Ok(()))
+    }
+
+    /// The message that the backend gets, under this number.
+    pub(crate) async fn passed_on(&self, number: u64) -> Option<ParsedMessage> {
+        let (method, params) = (self.method.clone(), self.params.clone());
+        let token = self.sender.token.as_ref().map(|_| number);
+        let size = params.as_bytes().len();
+        let write = move || {
+            let message = messages::request(number, &method, Some(&passed_on(&params, token)));
+            // Read again, a message and its text share their bytes.
+            let json = Json::new(message.text.clone()).ok();
+            json.and_then(|json| ParsedMessage::read(&json).ok()).unwrap_or(message)
+        };
+        aside(size, write).await
+    }
+
+    /// Lets go of the body.
+    pub(crate) fn forget_body(&mut self) {
+        self.params = Json::empty_object();
+        self.tool = None;
+        self.round.responses = None;
+    }
+}
+
+impl Round {
+    fn read(method: &str, params: &Json) -> Self {
+        let [state, responses] = params.pick(["requestState", "inputResponses"]);
+        // What is said of pages is short.
+        let pages = responses.as_ref().filter(|it| it.as_bytes().len() <= MOST_PAGES);
+        Self {
+            subject: seal::subject(method, Some(params)),
+            state: state.map(|state| state.string().unwrap_or_default().into_owned()),
+            is_declined: pages.is_some_and(|it| are_pages(it) && !were_visited(it)),
+            responses,
+        }
+    }
+}
+
+fn tool(method: &str, params: &Json) -> Option<ToolCall> {
+    if method != "tools/call" {
+        return None;
+    }
+    let [name, arguments] = params.pick(["name", "arguments"]);
+    Some((name?.read()?, arguments.unwrap_or_else(Json::empty_object)))
+}
+
+/// Of what is said of pages, in bytes.
+const MOST_PAGES: usize = 64 * 1024;
