@@ -19,6 +19,7 @@ mod platform;
 mod porter;
 mod queue;
 mod runtime;
+mod sdk;
 mod settings;
 mod tokens;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ridethrough::model::Root;
 use ridethrough::policy::TrustHints;
 use ridethrough::transport::Endpoint;
-use ridethrough::{ClientBuilder, Command, RetryPolicy, Stderr};
+use ridethrough::{ClientBuilder, Command, Era, RetryPolicy, Stderr};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -37,6 +37,10 @@ pub(crate) struct Settings {
     /// Whether the server's messages are told as whole messages, for the SDK.
     #[serde(default)]
     is_for_sdk: bool,
+    /// Whether the SDK speaks the revision without sessions itself: without a handshake, with headers and
+    /// subscriptions of its own.
+    #[serde(default)]
+    is_pinned_modern: bool,
     client_info: Option<Value>,
     capabilities: Option<Value>,
     roots: Option<Vec<RootSettings>>,
@@ -82,6 +86,15 @@ pub(crate) struct Prepared {
     pub(crate) carried: Option<Arc<Carried>>,
     pub(crate) tokens: Option<Arc<TokenRequests>>,
     pub(crate) wording: Wording,
+    pub(crate) speaks: Speaks,
+}
+
+/// Which eras the link speaks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    Either,
+    /// Only the stateless one, in the words of the SDK.
+    Modern,
 }
 
 impl Settings {
@@ -126,8 +139,12 @@ impl Settings {
             let endpoint = Endpoint::parse(url).map_err(|error| format!("`url`: {error}"))?;
             builder = builder.transport(CarriedTransport { carried: carried.clone(), endpoint });
         }
+        let speaks = if self.is_pinned_modern { Speaks::Modern } else { Speaks::Either };
+        if speaks == Speaks::Modern {
+            builder = builder.eras(Era::Modern);
+        }
         let wording = if self.is_for_sdk { Wording::WholeMessages } else { Wording::Plain };
-        Ok(Prepared { builder, carried, tokens, wording })
+        Ok(Prepared { builder, carried, tokens, wording, speaks })
     }
 }
 
