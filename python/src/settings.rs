@@ -9,11 +9,13 @@ use ridethrough::model::Root;
 use ridethrough::policy::TrustHints;
 use ridethrough::transport::Endpoint;
 use ridethrough::{ClientBuilder, Command, Era, RetryPolicy, Stderr};
+use ridethrough_oauth::ClientBuilderExt;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::call_options::seconds;
 use crate::carried::{Carried, CarriedTransport};
+use crate::login::OAuthSettings;
 use crate::porter::Wording;
 use crate::queue::Queue;
 use crate::tokens::{self, AskedTokens, TokenRequests};
@@ -28,6 +30,7 @@ pub(crate) struct Settings {
     #[serde(default)]
     policy: PolicySettings,
     token: Option<String>,
+    oauth: Option<OAuthSettings>,
     /// Whether a function of the application provides tokens.
     #[serde(default)]
     asks_for_tokens: bool,
@@ -132,6 +135,10 @@ impl Settings {
         }
         if let Some(time) = self.connect_timeout.and_then(seconds) {
             builder = builder.connect_timeout(time.max(Duration::from_millis(1)));
+        }
+        if let Some(oauth) = self.oauth {
+            // After everything that concerns the network, which is the authorization server's too.
+            builder = builder.oauth(oauth.read()).map_err(|error| format!("`oauth`: {error}"))?;
         }
         let carried = self.is_carried.then(|| Carried::new(queue.clone()));
         if let Some(carried) = &carried {

@@ -34,13 +34,18 @@ async def carry(
         return
     if asked["method"] == "POST":
         carried.error = None
-    carried.session_id = response.headers.get("mcp-session-id", carried.session_id)
+    headers = response.headers.raw
+    named = {name.lower(): value for name, value in headers}
+    if b"mcp-session-id" in named:
+        carried.session_id = named[b"mcp-session-id"].decode("latin-1")
+    # What is not encoded need not be decoded.
+    chunks = response.aiter_bytes() if b"content-encoding" in named else response.aiter_raw()
     try:
-        if is_small(response.headers):
-            await report_whole(link, number, response)
+        if b"content-encoding" not in named and is_small(named):
+            await report_whole(link, number, response.status_code, headers, chunks)
         else:
-            link.http_head(number, response.status_code, response.headers.raw)
-            async for chunk in response.aiter_bytes():
+            link.http_head(number, response.status_code, headers)
+            async for chunk in chunks:
                 link.http_chunk(number, chunk)
             link.http_end(number)
     except Exception as error:
@@ -50,20 +55,22 @@ async def carry(
         await close(response)
 
 
-async def report_whole(link: Link, number: int, response: Any) -> None:
+async def report_whole(
+    link: Link, number: int, status: int, headers: list[tuple[bytes, bytes]], chunks: Any
+) -> None:
     """Reads a small answer to its end, and reports it at once."""
     try:
-        body = await response.aread()
+        body = b"".join([chunk async for chunk in chunks])
     except Exception:
-        link.http_head(number, response.status_code, response.headers.raw)
+        link.http_head(number, status, headers)
         raise
-    link.http_answer(number, response.status_code, response.headers.raw, body)
+    link.http_answer(number, status, headers, body)
 
 
-def is_small(headers: Any) -> bool:
+def is_small(headers: dict[bytes, bytes]) -> bool:
     """Whether an answer is short, and has an end: each call of the native module costs more than such a body."""
-    length = headers.get("content-length", "")
-    return length.isdecimal() and int(length) <= SMALL
+    length = headers.get(b"content-length", b"")
+    return length.isdigit() and int(length) <= SMALL
 
 
 SMALL = 64 * 1024
