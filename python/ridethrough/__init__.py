@@ -18,6 +18,7 @@ from .errors import (
     Incompatible,
     Interrupted,
     InvalidCall,
+    LoginFailed,
     PeerMisbehaved,
     Rejected,
     RidethroughError,
@@ -41,6 +42,7 @@ from .model import (
     Tool,
     ToolResult,
 )
+from .oauth import Login, OAuth, login, logout
 from .policy import Policy
 from .sync_client import SyncClient
 
@@ -61,6 +63,9 @@ __all__ = [
     "Incompatible",
     "Interrupted",
     "InvalidCall",
+    "Login",
+    "LoginFailed",
+    "OAuth",
     "PeerMisbehaved",
     "Policy",
     "Progress",
@@ -81,4 +86,6 @@ __all__ = [
     "TooLarge",
     "Unauthorized",
     "Unreachable",
+    "login",
+    "logout",
 ]

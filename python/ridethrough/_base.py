@@ -11,6 +11,7 @@ from . import _items
 from ._native import Link
 from .errors import CallError, ServerError, call_error, server_error
 from .model import JSON, Event, Progress, Root
+from .oauth import OAuth
 from .policy import Policy
 
 logger = logging.getLogger("ridethrough")
@@ -62,6 +63,7 @@ class Base:
         *,
         headers: Mapping[str, str] | None = None,
         token: str | TokenFn | None = None,
+        oauth: OAuth | None = None,
         policy: Policy | None = None,
         on_event: EventFn | None = None,
         sampling: Handler | None = None,
@@ -78,6 +80,10 @@ class Base:
             settings["asks_for_tokens"] = True
         elif token is not None:
             settings["token"] = token
+        if oauth is not None:
+            if token is not None:
+                raise ValueError("`token` and `oauth` are both given; a client has one source of tokens")
+            settings["oauth"] = oauth._settings()
         capabilities: dict[str, Any] = {}
         if sampling is not None:
             capabilities["sampling"] = {}

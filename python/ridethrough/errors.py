@@ -16,6 +16,12 @@ class RidethroughError(Exception):
     """What happened, what was tried, and what to do, in up to three lines."""
 
 
+class LoginFailed(RidethroughError, PermissionError):
+    """Nobody was logged in, or out. Its words say why."""
+
+    may_have_run = False
+
+
 class ServerError(RidethroughError):
     """The server answered with an error."""
 

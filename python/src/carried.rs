@@ -40,11 +40,11 @@ impl Carried {
     }
 
     /// Takes the head of an answer. What cannot be a head is reported as a failure.
-    pub(crate) fn head(&self, number: u64, status: u16, headers: &[(Vec<u8>, Vec<u8>)]) {
+    pub(crate) fn head<T: AsRef<[u8]>>(&self, number: u64, status: u16, headers: &[(T, T)]) {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            let name = HeaderName::from_bytes(name);
-            if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(value)) {
+            let name = HeaderName::from_bytes(name.as_ref());
+            if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(value.as_ref())) {
                 map.append(name, value);
             }
         }

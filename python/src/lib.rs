@@ -14,11 +14,13 @@ mod carried;
 mod event;
 mod facts;
 mod link;
+mod login;
 mod messages;
 mod platform;
 mod porter;
 mod queue;
 mod runtime;
+mod sdk;
 mod settings;
 mod tokens;
 
@@ -27,6 +29,8 @@ mod tokens;
 mod _native {
     #[pymodule_export]
     use super::link::Link;
+    #[pymodule_export]
+    use super::login::{log_in, log_out};
     #[pymodule_export]
     use super::runtime::after_fork;
 }

@@ -6,22 +6,22 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList};
-use ridethrough::error::Error;
 use ridethrough::event::{Answer, QuestionId};
-use ridethrough::server::Identity;
-use ridethrough::{Client, Era, Json};
+use ridethrough::{Client, Json};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::call_options::{CallOptions, seconds};
-use crate::carried::{Carried, TAG};
+use crate::carried::Carried;
 use crate::event::Level;
-use crate::messages::{self, SdkMessage, part};
+use crate::messages::{self, SdkMessage};
 use crate::porter::{CallKey, Ending, Porter, PorterCommand, Running};
 use crate::queue::{Item, ItemKind, Queue};
 use crate::runtime::{self, ForkAge};
-use crate::settings::{Prepared, Settings};
+use crate::sdk::{self, begun, greeted};
+use crate::settings::{Prepared, Settings, Speaks};
 use crate::tokens::TokenRequests;
 
 /// A client for Python. Its methods never block, but for `take`.
@@ -44,6 +44,9 @@ struct Parts {
 /// An item as Python gets it: kind, number, JSON, and the body of an HTTP request.
 type PyItem<'py> = (u8, u64, Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>);
 
+/// The headers of an answer, as names and values that Python keeps.
+type RawHeaders = Vec<(PyBackedBytes, PyBackedBytes)>;
+
 #[pymethods]
 impl Link {
     #[new]
@@ -52,14 +55,18 @@ impl Link {
         let runtime = runtime::handle().map_err(PyOSError::new_err)?;
         let queue = Queue::new();
         let prepared = settings.prepare(&queue).map_err(PyValueError::new_err)?;
-        let Prepared { builder, carried, tokens, wording } = prepared;
+        let Prepared { builder, carried, tokens, wording, speaks } = prepared;
         let client = {
             let _entered = runtime.enter();
             builder.build().map_err(invalid)?
         };
         let (porter, commands) = unbounded_channel();
+        let inbox = match speaks {
+            Speaks::Either => client.inbox(),
+            Speaks::Modern => client.inbox_of_calls(),
+        };
         let carrying = Porter {
-            inbox: client.inbox(),
+            inbox,
             events: None,
             commands,
             queue: queue.clone(),
@@ -188,17 +195,13 @@ impl Link {
     fn send(&self, message: &[u8], tag: u64, options: Option<&[u8]>) -> PyResult<()> {
         let parts = self.parts()?;
         let message: SdkMessage<'_> = serde_json::from_slice(message).map_err(invalid)?;
-        match (message.id, message.method.as_deref()) {
-            (Some(id), Some(method)) => {
-                let options: CallOptions = match options {
-                    Some(options) => serde_json::from_slice(options).map_err(invalid)?,
-                    None => CallOptions::default(),
-                };
-                parts.ask(id.get(), method, message.params.map(part), tag, &options);
-            }
-            (None, Some(method)) => parts.notice(method, message.params.map(part)),
-            (Some(id), None) => parts.reply(id.get(), &message),
-            (None, None) => {}
+        let options: CallOptions = match options {
+            Some(options) => serde_json::from_slice(options).map_err(invalid)?,
+            None => CallOptions::default(),
+        };
+        let tag = parts.carried.is_some().then_some(tag);
+        if let Some(command) = sdk::taken(&parts.client, &message, tag, &options) {
+            parts.tell(command);
         }
         Ok(())
     }
@@ -216,14 +219,25 @@ impl Link {
     }
 
     /// Reports the head of an answer to an HTTP request.
-    fn http_head(
+    fn http_head(&self, number: u64, status: u16, headers: RawHeaders) -> PyResult<()> {
+        if let Some(carried) = &self.parts()?.carried {
+            carried.head(number, status, &headers);
+        }
+        Ok(())
+    }
+
+    /// Reports a whole answer at once, which costs less than its parts.
+    fn http_answer(
         &self,
         number: u64,
         status: u16,
-        headers: Vec<(Vec<u8>, Vec<u8>)>,
+        headers: RawHeaders,
+        body: &[u8],
     ) -> PyResult<()> {
         if let Some(carried) = &self.parts()?.carried {
             carried.head(number, status, &headers);
+            carried.chunk(number, Bytes::copy_from_slice(body));
+            carried.end(number);
         }
         Ok(())
     }
@@ -298,116 +312,6 @@ impl Parts {
 
     fn begin(&self, key: CallKey, call: Ending) {
         self.tell(PorterCommand::Begin { key, call });
-    }
-
-    /// Begins a request of the SDK.
-    fn ask(&self, id: &str, method: &str, params: Option<Json>, tag: u64, options: &CallOptions) {
-        let (key, id) = (CallKey::Id(id.into()), id.to_owned());
-        let call = match method {
-            "initialize" => greet(self.client.clone(), params)
-                .map(move |greeted| messages::response(&id, greeted))
-                .boxed(),
-            // The SDK falls back to `initialize`. Sent on, it would begin a session before the SDK has named
-            // its identity, and a server that is down would cost the SDK its whole patience.
-            "server/discover" => {
-                let refused = Answer::refusal(-32601, "Method not found");
-                std::future::ready(messages::response(&id, Ok(refused))).boxed()
-            }
-            _ => {
-                let stamped = params.as_ref().and_then(stamped);
-                let mut call = options.apply(self.client.request(method, params));
-                if let Some(identity) = stamped {
-                    self.client.set_identity(identity);
-                    // In the revision without a handshake the SDK provides what a server asks for itself.
-                    call = call.passing_input();
-                }
-                if self.carried.is_some() {
-                    call = call.header(TAG, tag.to_string());
-                }
-                call.answer().map(move |outcome| messages::response(&id, outcome)).boxed()
-            }
-        };
-        self.begin(key, call);
-    }
-
-    fn notice(&self, method: &str, params: Option<Json>) {
-        match method {
-            // The link itself sends it, in each of its sessions.
-            "notifications/initialized" => {}
-            // The link knows the request's id at the server, and whether the server has it.
-            "notifications/cancelled" => {
-                if let Some(id) = params.and_then(|params| params.member("requestId")) {
-                    self.tell(PorterCommand::Cancel(CallKey::Id(id.as_str().into())));
-                }
-            }
-            _ => {
-                let (client, method) = (self.client.clone(), method.to_owned());
-                // An event tells of one that could not be delivered.
-                let noticing = async move { drop(client.notify(method, params).await) };
-                self.tell(PorterCommand::Perform(begun(noticing.boxed())));
-            }
-        }
-    }
-
-    fn reply(&self, id: &str, message: &SdkMessage<'_>) {
-        let Ok(question) = id.parse::<u64>() else { return };
-        let answer = match (message.result, message.error) {
-            (Some(result), _) => Answer::Result(part(result)),
-            (None, Some(error)) => Answer::Error(part(error)),
-            (None, None) => return,
-        };
-        self.tell(PorterCommand::Answer { question: QuestionId::new(question), answer });
-    }
-}
-
-/// Returns the identity that a request of the revision without a handshake names.
-fn stamped(params: &Json) -> Option<Identity> {
-    let meta = params.member("_meta")?;
-    let [info, capabilities] = meta
-        .pick(["io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities"]);
-    Some(Identity { info: info?, capabilities: capabilities? })
-}
-
-/// Sets the identity that the SDK names, connects, and stays connected for the server's messages.
-async fn greet(
-    client: Client,
-    params: Option<Json>,
-) -> Result<Answer, ridethrough::error::CallError> {
-    let identity = params.and_then(|params| {
-        let [info, capabilities] = params.pick(["clientInfo", "capabilities"]);
-        Some(Identity { info: info?, capabilities: capabilities? })
-    });
-    if let Some(identity) = identity {
-        client.set_identity(identity);
-    }
-    // The SDK asks for a session, and reads answers by the rules of that era.
-    client.prefer_era(Era::Legacy);
-    let greeted = greeted(client.connect().await);
-    client.keep_connected();
-    greeted
-}
-
-/// Returns the server's description of itself as the answer to `initialize`.
-fn greeted(
-    connected: Result<ridethrough::server::Server, Error>,
-) -> Result<Answer, ridethrough::error::CallError> {
-    match connected {
-        Ok(server) => Ok(Answer::Result(server.as_initialized())),
-        Err(Error::Call(error)) => Err(error),
-        Err(Error::Server(error)) => Ok(Answer::Error(error.json)),
-        // The SDK itself decides which revisions it accepts.
-        Err(Error::Answer { result, .. }) => Ok(Answer::Result(result)),
-        Err(other) => Ok(Answer::refusal(-32603, &other.to_string())),
-    }
-}
-
-/// Polls a future once, so that what it sends keeps its place in the order of calls.
-fn begun<T: Send + 'static>(
-    mut future: futures_util::future::BoxFuture<'static, T>,
-) -> futures_util::future::BoxFuture<'static, T> {
-    match (&mut future).now_or_never() {
-        Some(ended) => std::future::ready(ended).boxed(),
-        None => future,
     }
 }
 

@@ -8,12 +8,14 @@ use std::time::Duration;
 use ridethrough::model::Root;
 use ridethrough::policy::TrustHints;
 use ridethrough::transport::Endpoint;
-use ridethrough::{ClientBuilder, Command, RetryPolicy, Stderr};
+use ridethrough::{ClientBuilder, Command, Era, RetryPolicy, Stderr};
+use ridethrough_oauth::ClientBuilderExt;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::call_options::seconds;
 use crate::carried::{Carried, CarriedTransport};
+use crate::login::OAuthSettings;
 use crate::porter::Wording;
 use crate::queue::Queue;
 use crate::tokens::{self, AskedTokens, TokenRequests};
@@ -28,6 +30,7 @@ pub(crate) struct Settings {
     #[serde(default)]
     policy: PolicySettings,
     token: Option<String>,
+    oauth: Option<OAuthSettings>,
     /// Whether a function of the application provides tokens.
     #[serde(default)]
     asks_for_tokens: bool,
@@ -37,6 +40,10 @@ pub(crate) struct Settings {
     /// Whether the server's messages are reported as whole messages, for the SDK.
     #[serde(default)]
     is_for_sdk: bool,
+    /// Whether the SDK speaks the revision without sessions itself: without a handshake, with headers and
+    /// subscriptions of its own.
+    #[serde(default)]
+    is_pinned_modern: bool,
     client_info: Option<Value>,
     capabilities: Option<Value>,
     roots: Option<Vec<RootSettings>>,
@@ -82,6 +89,15 @@ pub(crate) struct Prepared {
     pub(crate) carried: Option<Arc<Carried>>,
     pub(crate) tokens: Option<Arc<TokenRequests>>,
     pub(crate) wording: Wording,
+    pub(crate) speaks: Speaks,
+}
+
+/// Which eras the link speaks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    Either,
+    /// Only the stateless one, in the words of the SDK.
+    Modern,
 }
 
 impl Settings {
@@ -120,14 +136,22 @@ impl Settings {
         if let Some(time) = self.connect_timeout.and_then(seconds) {
             builder = builder.connect_timeout(time.max(Duration::from_millis(1)));
         }
+        if let Some(oauth) = self.oauth {
+            // After everything that concerns the network, which is the authorization server's too.
+            builder = builder.oauth(oauth.read()).map_err(|error| format!("`oauth`: {error}"))?;
+        }
         let carried = self.is_carried.then(|| Carried::new(queue.clone()));
         if let Some(carried) = &carried {
             let url = self.url.as_deref().unwrap_or_default();
             let endpoint = Endpoint::parse(url).map_err(|error| format!("`url`: {error}"))?;
             builder = builder.transport(CarriedTransport { carried: carried.clone(), endpoint });
         }
+        let speaks = if self.is_pinned_modern { Speaks::Modern } else { Speaks::Either };
+        if speaks == Speaks::Modern {
+            builder = builder.eras(Era::Modern);
+        }
         let wording = if self.is_for_sdk { Wording::WholeMessages } else { Wording::Plain };
-        Ok(Prepared { builder, carried, tokens, wording })
+        Ok(Prepared { builder, carried, tokens, wording, speaks })
     }
 }
 

@@ -38,6 +38,7 @@ class FaultServer:
         self.connections: set[socket.socket] = set()
         self.accepted = 0
         self.call_id: Any = None
+        self.documents: dict[str, Any] = {}
         self._waiting: dict[str, threading.Event] = {}
         self.start()
 
@@ -178,6 +179,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         state = self.server_state
+        if self.path in state.documents:
+            return self.document(state.documents[self.path])
         state.requests.append("last-event-id" if "last-event-id" in self.headers else "GET")
         state.headers.append({name.lower(): value for name, value in self.headers.items()})
         if state.get_faults and state.get_faults.popleft()(self):
@@ -211,6 +214,15 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "application/json")
         for name, value in headers:
             self.send_header(name, value)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def document(self, content: Any) -> None:
+        """Answers with a document that belongs to no session."""
+        body = json.dumps(content).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

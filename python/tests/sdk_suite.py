@@ -15,7 +15,12 @@ import tarfile
 from pathlib import Path
 
 VERSION = "2.3.0"
-TESTS = ["tests/interaction"]
+TESTS = [
+    "tests/interaction",
+    "tests/shared/test_streamable_http.py",
+    "tests/client/test_http_unicode.py",
+    "tests/client/test_transport_stream_cleanup.py",
+]
 # Each kind of message in both directions, what is recovered, and resuming.
 SAMPLE = [
     *(f"tests/interaction/lowlevel/test_{name}.py" for name in ("cancellation", "elicitation", "roots")),

@@ -7,10 +7,12 @@ fails with `DID NOT RAISE` breaks the event loop that all tests of its file shar
 from __future__ import annotations
 
 import os
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trio.testing
 
 import mcp.client.client
 import mcp.client.streamable_http
@@ -28,6 +30,20 @@ def counting(*arguments: Any, **options: Any) -> Any:
 
 mcp.client.streamable_http.streamable_http_client = counting  # type: ignore[assignment]
 mcp.client.client.streamable_http_client = counting  # type: ignore[assignment]
+
+
+_MockClock: Any = trio.testing.MockClock
+
+
+def patient_clock(rate: float = 0.0, autojump_threshold: float = inf) -> Any:
+    """Makes trio's clock for tests, which jumps when no task runs for a while: threads are given a moment."""
+    return _MockClock(rate, max(autojump_threshold, THREADS_ANSWER_WITHIN))
+
+
+trio.testing.MockClock = patient_clock  # type: ignore[assignment, misc]
+
+THREADS_ANSWER_WITHIN = 0.3
+"""Seconds."""
 
 
 def exceptions() -> dict[str, str]:

@@ -215,6 +215,31 @@ def test_a_resumption_token_is_refused_and_no_tool_runs(
     run(main)
 
 
+def test_an_error_of_the_applications_login_comes_out_itself(run: Run, server: FaultServer) -> None:
+    class LoginFailed(Exception):
+        pass
+
+    class FailingLogin(httpx.Auth):
+        async def async_auth_flow(self, request: Any) -> Any:
+            raise LoginFailed("nobody was there")
+            yield request
+
+    async def main() -> None:
+        with pytest.raises(Exception) as caught:
+            async with httpx.AsyncClient(auth=FailingLogin()) as client:
+                async with streamable_http_client(
+                    server.url, http_client=client, policy=Policy.never()
+                ) as streams:
+                    async with ClientSession(streams[0], streams[1]) as opened:
+                        await opened.initialize()
+        raised = caught.value
+        assert [type(each) for each in raised.exceptions] == [LoginFailed]  # type: ignore[attr-defined]
+        # What became of the call can still be found out.
+        assert facts(raised) is not None
+
+    run(main)
+
+
 def test_leaving_in_mid_call_is_quick_and_clean(run: Run, server: FaultServer, is_carried: bool) -> None:
     async def main() -> None:
         import anyio
@@ -238,6 +263,20 @@ def test_events_are_told(run: Run, server: FaultServer) -> None:
 
     run(main)
     assert "sessionLost" in told
+
+
+@pytest.mark.skipif(IS_V1, reason="`mcp` 1.x knows no such revision")
+def test_a_pinned_revision_without_sessions_costs_no_handshake(run: Run, server: FaultServer) -> None:
+    from mcp import Client
+
+    async def main() -> None:
+        async with Client(streamable_http_client(server.url), mode="2026-07-28") as client:
+            with pytest.raises(MCPError):
+                await client.call_tool("echo", {})
+        assert server.requests[0] == "tools/call"
+        assert "server/discover" not in server.requests and "initialize" not in server.requests
+
+    run(main)
 
 
 def test_nothing_starts_before_the_transport_is_entered() -> None:

@@ -2,39 +2,79 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from .._native import Link
 
 
-async def carry(link: Link, client: Any, url: str, number: int, head: bytes, body: bytes) -> str | None:
-    """Makes one request, reports everything about it, and raises nothing.
+class Carried:
+    """What the application should know of the requests that its client carried."""
 
-    Returns the session that the server named, if it named one.
-    """
-    asked = json.loads(head)
+    def __init__(self) -> None:
+        self.session_id: str | None = None
+        """The session that the server named last."""
+        self.error: Exception | None = None
+        """What the application's own code raised instead of the last request, such as a failed login."""
+
+
+async def carry(
+    link: Link, client: Any, url: Any, number: int, asked: dict[str, Any], body: bytes, carried: Carried
+) -> None:
+    """Makes one request, reports everything about it, and raises nothing."""
     try:
         request = client.build_request(
-            asked["method"], asked["url"] or url, headers=dict(asked["headers"]), content=body or None
+            asked["method"], asked["url"] or url, headers=asked["headers"], content=body or None
         )
         # The link follows redirects within the origin, and no others, whatever the client is set to.
         response = await client.send(request, stream=True, follow_redirects=False)
     except Exception as error:
         link.http_failed(number, *verdict(error))
-        return None
+        if asked["method"] == "POST":
+            carried.error = None if is_of_http(error) else error
+        return
+    if asked["method"] == "POST":
+        carried.error = None
+    headers = response.headers.raw
+    named = {name.lower(): value for name, value in headers}
+    if b"mcp-session-id" in named:
+        carried.session_id = named[b"mcp-session-id"].decode("latin-1")
+    # What is not encoded need not be decoded.
+    chunks = response.aiter_bytes() if b"content-encoding" in named else response.aiter_raw()
     try:
-        link.http_head(number, response.status_code, response.headers.raw)
-        async for chunk in response.aiter_bytes():
-            link.http_chunk(number, chunk)
-        link.http_end(number)
+        if b"content-encoding" not in named and is_small(named):
+            await report_whole(link, number, response.status_code, headers, chunks)
+        else:
+            link.http_head(number, response.status_code, headers)
+            async for chunk in chunks:
+                link.http_chunk(number, chunk)
+            link.http_end(number)
     except Exception as error:
         cause, _, detail = verdict(error)
         link.http_failed(number, cause, True, detail)
     finally:
         await close(response)
-    session: str | None = response.headers.get("mcp-session-id")
-    return session
+
+
+async def report_whole(
+    link: Link, number: int, status: int, headers: list[tuple[bytes, bytes]], chunks: Any
+) -> None:
+    """Reads a small answer to its end, and reports it at once."""
+    try:
+        body = b"".join([chunk async for chunk in chunks])
+    except Exception:
+        link.http_head(number, status, headers)
+        raise
+    link.http_answer(number, status, headers, body)
+
+
+def is_small(headers: dict[bytes, bytes]) -> bool:
+    """Whether an answer is short, and has an end: each call of the native module costs more than such a body."""
+    length = headers.get(b"content-length", b"")
+    return length.isdigit() and int(length) <= SMALL
+
+
+SMALL = 64 * 1024
+"""Bytes."""
 
 
 async def close(response: Any) -> None:
@@ -43,6 +83,11 @@ async def close(response: Any) -> None:
         await response.aclose()
     except Exception:
         pass
+
+
+def is_of_http(error: Exception) -> bool:
+    """Whether an error tells of the connection, and not of the application's login or hooks."""
+    return any(each.__name__ in ("HTTPError", "InvalidURL", "StreamError") for each in type(error).__mro__)
 
 
 def verdict(error: Exception) -> tuple[str, bool, str]:

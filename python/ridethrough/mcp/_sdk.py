@@ -35,6 +35,15 @@ def read(text: bytes) -> SessionMessage:
     return SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
 
 
+def is_pinned_modern(first: bytes) -> bool:
+    """Whether the first message of a session shows that the SDK speaks the revision without sessions, unasked."""
+    message = json.loads(first)
+    if message.get("method") in ("initialize", "server/discover"):
+        return False
+    meta = (message.get("params") or {}).get("_meta") or {}
+    return "io.modelcontextprotocol/protocolVersion" in meta
+
+
 def metadata(message: SessionMessage) -> ClientMessageMetadata | None:
     """Returns the sender's metadata of a message; that of a server's message is ignored."""
     said = message.metadata

@@ -6,6 +6,7 @@ import contextvars
 import itertools
 import json
 import logging
+import sys
 import weakref
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -18,8 +19,13 @@ from .._native import Link
 from ..model import Event
 from ..policy import Policy
 from . import _sdk
-from ._carry import carry
+from ._carry import Carried, carry
+from ._facts import facts
 from ._streams import ReadStream, WriteStream
+
+if sys.version_info < (3, 11):
+    # Of `anyio`, which needs it there too.
+    from exceptiongroup import ExceptionGroup
 
 if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 
 # The headers that the link itself sets in the revision without sessions.
-_STAMPED = ("mcp-protocol-version", "mcp-method", "mcp-name", "mcp-param-")
+_STAMPED = ("mcp-protocol-version", "mcp-method")
 
 
 class LinkTransport:
@@ -51,13 +57,13 @@ class LinkTransport:
             "is_carried": http_client is not None,
             "policy": (policy or Policy())._settings(),
         }
-        self._url = url
+        self._url = _parsed(url, http_client)
         self._http_client = http_client
         self._is_terminating = terminate_on_close
         self._on_event = on_event
         self._yields_session_id = yields_session_id
         self._check = check
-        self._session_id: str | None = None
+        self._carried = Carried()
         self._jobs: dict[int, Job] = {}
         self._contexts: dict[int, contextvars.Context] = {}
         self._context: contextvars.Context | None = None
@@ -65,18 +71,26 @@ class LinkTransport:
         self._closing: Waiter | None = None
         self._is_over = False
         self._link: Link | None = None
+        self._fileno: int | None = None
 
     async def __aenter__(self) -> Any:
         if self._check is not None:
             self._check()
         self._loop: Loop = current_loop()
-        link = self._link = Link(dumps(self._settings))
-        if self._on_event is not None or logger.isEnabledFor(logging.WARNING):
-            link.watch(self._least_level())
+        # Nothing is sent before the session says something, and then it may be made anew.
+        self._link = Link(dumps(self._settings))
         self._read = ReadStream(self._loop)
         self._write = WriteStream(self._deliver)
         self._context = contextvars.copy_context()
-        self._fileno = link.fileno()
+        if self._yields_session_id:
+            return self._read, self._write, lambda: self._carried.session_id
+        return self._read, self._write
+
+    def _watch(self, link: Link) -> None:
+        """Begins to take what the link tells."""
+        if self._on_event is not None or logger.isEnabledFor(logging.WARNING):
+            link.watch(self._least_level())
+        fileno = self._fileno = link.fileno()
         this = weakref.ref(self)
 
         def on_ready() -> None:
@@ -84,10 +98,7 @@ class LinkTransport:
             if transport is not None:
                 transport._drain()
 
-        self._loop.watch(self._fileno, on_ready)
-        if self._yields_session_id:
-            return self._read, self._write, lambda: self._session_id
-        return self._read, self._write
+        self._loop.watch(fileno, on_ready)
 
     async def __aexit__(
         self,
@@ -98,6 +109,10 @@ class LinkTransport:
         self._write.end()
         link = self._link
         if link is None:
+            return
+        if self._fileno is None:
+            self._link = None
+            self._read.end()
             return
         try:
             if self._is_terminating and not self._is_over:
@@ -110,9 +125,14 @@ class LinkTransport:
                 job.cancel()
             self._link = None
             self._loop.forget(self._fileno, link)
+        own = self._carried.error
+        if own is not None and error is not None and facts(error) is not None:
+            # A call failed because a login or a hook of the application did. With the SDK's transport that error
+            # itself comes out, in a group.
+            raise ExceptionGroup("the application's HTTP client raised an error", [own]) from error
 
     def __del__(self) -> None:
-        if self._link is not None:
+        if self._link is not None and self._fileno is not None:
             self._loop.forget(self._fileno, self._link)
 
     def _least_level(self) -> str:
@@ -139,8 +159,17 @@ class LinkTransport:
         if headers:
             own = {n: v for n, v in headers.items() if not n.lower().startswith(_STAMPED)}
             options = dumps({"headers": own}) if own else None
-        if self._link is not None:
-            self._link.send(_sdk.write(message), tag, options)
+        link = self._link
+        if link is None:
+            return
+        text = _sdk.write(message)
+        if self._fileno is None:
+            if _sdk.is_pinned_modern(text):
+                # The link need not find out what the server speaks.
+                self._settings["is_pinned_modern"] = True
+                link = self._link = Link(dumps(self._settings))
+            self._watch(link)
+        link.send(text, tag, options)
 
     def _drain(self) -> None:
         link = self._link
@@ -164,17 +193,15 @@ class LinkTransport:
                     self._closing.set()
 
     def _begin_http(self, link: Link, number: int, head: bytes, body: bytes) -> None:
-        client, url = self._http_client, self._url
+        client, url, asked = self._http_client, self._url, json.loads(head)
 
         async def carrying() -> None:
             try:
-                session = await carry(link, client, url, number, head, body)
-                if session is not None:
-                    self._session_id = session
+                await carry(link, client, url, number, asked, body, self._carried)
             finally:
                 self._jobs.pop(number, None)
 
-        tag = json.loads(head)["tag"]
+        tag = asked["tag"]
         context = self._contexts.get(tag, self._context) if tag is not None else self._context
         self._jobs[number] = self._loop.spawn(carrying, context)
 
@@ -187,6 +214,15 @@ class LinkTransport:
                 self._on_event(event)
             except Exception:
                 logger.exception("`on_event` failed")
+
+
+def _parsed(url: str, http_client: Any) -> Any:
+    """Returns the URL as the client reads it, which it then need not do for each request."""
+    try:
+        return type(http_client.base_url)(url)
+    except Exception:
+        # A client of another kind, or a URL that it does not take: each request tells of it.
+        return url
 
 
 MOST_CONTEXTS = 4096

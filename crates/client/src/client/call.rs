@@ -101,12 +101,21 @@ impl<T> Call<T> {
         self
     }
 
-    /// Makes a stateless server's request for input (`input_required`) the result of the call. The
-    /// caller's next call carries `inputResponses` and `requestState`. This is for programs between the
+    /// Makes a stateless server's request for input (`input_required`) the result of the call, and any other
+    /// type of result that only the caller knows. The caller's next call carries `inputResponses` and
+    /// `requestState`. This is for programs between the
     /// server and a client that handles such requests itself; by default, handlers and the
     /// [`Inbox`](crate::event::Inbox) are asked.
     pub const fn passing_input(mut self) -> Self {
         self.request.options.passes_input = true;
+        self
+    }
+
+    /// Leaves the headers that describe a stateless request, `Mcp-Name` and `Mcp-Param-...`, to the caller, who
+    /// adds them with [`header`](Self::header). A server's error about them is the answer of the call. This is
+    /// for programs that speak for a client that writes these headers itself; by default, the client does.
+    pub const fn own_routing_headers(mut self) -> Self {
+        self.request.options.own_routing_headers = true;
         self
     }
 

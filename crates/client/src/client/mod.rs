@@ -36,7 +36,7 @@ use tokio::sync::oneshot;
 
 use crate::command::Command;
 use crate::config::ClientBuilder;
-use crate::driver::{CallNumber, Caller, CommandSender, DriverCommand, mailbox};
+use crate::driver::{CallNumber, Caller, CommandSender, DriverCommand, InboxScope, mailbox};
 use crate::error::{BuildError, Error, result};
 use crate::model::Root;
 use crate::observe::{Events, Lookout};
@@ -210,8 +210,19 @@ impl Client {
     ///
     /// Without an inbox, requests that have no handler are answered with "method not found".
     pub fn inbox(&self) -> Inbox {
+        self.inbox_of(InboxScope::Everything)
+    }
+
+    /// Returns the server's messages from now on, as [`inbox`](Self::inbox) does, but listens to a stateless
+    /// server only where something else asks for it. This is for programs that speak for a client that
+    /// subscribes itself.
+    pub fn inbox_of_calls(&self) -> Inbox {
+        self.inbox_of(InboxScope::Calls)
+    }
+
+    fn inbox_of(&self, scope: InboxScope) -> Inbox {
         let (mailbox, post) = mailbox();
-        self.command(DriverCommand::Inbox(mailbox));
+        self.command(DriverCommand::Inbox(mailbox, scope));
         Inbox::new(post, &self.commands)
     }
 

@@ -47,7 +47,7 @@ pub(crate) enum DriverCommand {
         params: Option<Json>,
         reply: oneshot::Sender<Answering>,
     },
-    Inbox(Mailbox),
+    Inbox(Mailbox, InboxScope),
     KeepConnected,
     Listen(Mailbox),
     Notify {
@@ -64,4 +64,12 @@ pub(crate) enum DriverCommand {
     SetIdentity(Identity),
     SetRoots(Vec<Root>),
     Status(oneshot::Sender<Status>),
+}
+
+/// What an inbox is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InboxScope {
+    /// Messages that come with calls; others only where something else listens.
+    Calls,
+    Everything,
 }

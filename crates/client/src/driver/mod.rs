@@ -26,7 +26,7 @@ mod response_cache;
 
 pub use callers::Track;
 pub(crate) use callers::{CallNumber, Caller, Ended};
-pub(crate) use command::{CommandReceiver, CommandSender, DriverCommand};
+pub(crate) use command::{CommandReceiver, CommandSender, DriverCommand, InboxScope};
 pub(crate) use limits::Limits;
 pub(crate) use mailbox::{Mailbox, Post, mailbox};
 pub(crate) use progress::{ProgressReader, Reporter, progress};
@@ -333,9 +333,11 @@ impl Driver {
                 // The caller may be gone, and then needs no answer.
                 let _ = reply.send(self.questions.answering(&method, params));
             }
-            DriverCommand::Inbox(inbox) => {
+            DriverCommand::Inbox(inbox, scope) => {
                 self.inbox = Some(inbox).filter(|_| !self.is_closed);
-                self.link.listen(now);
+                if scope == InboxScope::Everything {
+                    self.link.listen(now);
+                }
             }
             DriverCommand::KeepConnected => self.link.keep_connected(now),
             DriverCommand::Listen(listener) if self.is_closed => drop(listener),

@@ -131,7 +131,7 @@ impl Stage {
         let (sender, mut commands) = unbounded_channel();
         let (_, lookout) = Observers::new("http://localhost".to_owned(), None);
         let transport = ClientTransport::new(Client::from_parts(sender, lookout, None));
-        let Ok(DriverCommand::Inbox(inbox)) = commands.try_recv().map(|it| *it) else {
+        let Ok(DriverCommand::Inbox(inbox, _)) = commands.try_recv().map(|it| *it) else {
             panic!("no inbox was wished for")
         };
         Self { transport, commands, inbox }

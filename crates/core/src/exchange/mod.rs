@@ -58,6 +58,8 @@ pub(crate) struct Exchange {
     pub(crate) rule: ReplayRule,
     /// The headers of each request that is made for it.
     pub(crate) headers: Headers,
+    /// Whether they describe a stateless request as the caller wants it described.
+    pub(crate) own_routing_headers: bool,
     pub(crate) began: Moment,
     pub(crate) deadline: Deadline,
     pub(crate) state: State,
@@ -138,6 +140,7 @@ impl Exchange {
             params,
             rule,
             headers: Headers::default(),
+            own_routing_headers: false,
             began: now,
             deadline,
             state: State::Waiting(Waiting::Place),

@@ -22,6 +22,8 @@ pub(crate) enum RoundReply {
     InputRequired(Wanted),
     /// A type that the revision does not allow.
     Invalid(&'static str),
+    /// A type that the revision does not have. An extension of the caller may.
+    Unknown,
 }
 
 /// The input that a server asks for.
@@ -89,7 +91,7 @@ impl RoundReply {
             (Some("input_required"), _) => {
                 Self::Invalid("it asks for input where none can be given")
             }
-            _ => Self::Invalid("the result is of a type that nobody declared"),
+            _ => Self::Unknown,
         }
     }
 }

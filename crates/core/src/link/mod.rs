@@ -137,6 +137,7 @@ impl Link {
         let id = self.new_exchange(now, call, params, request.options.replay, deadline);
         if let Some(exchange) = self.calls.get_mut(id) {
             exchange.headers = request.options.headers;
+            exchange.own_routing_headers = request.options.own_routing_headers;
             if request.options.passes_input {
                 exchange.leave_rounds_to_caller();
             }

@@ -42,6 +42,10 @@ pub struct CallOptions {
     /// Additional headers for each request that is made for the call.
     pub headers: Headers,
     /// Whether the caller itself answers a stateless server's request for input, by a call of its own. The
-    /// link then hands over a result that asks for input like any other.
+    /// link then hands over a result that asks for input, or one of a type that only the caller knows, like
+    /// any other.
     pub passes_input: bool,
+    /// Whether the caller itself writes the headers that describe a stateless request, except for
+    /// `Mcp-Method`. The link then mirrors no argument, and a server's error about headers is its answer.
+    pub own_routing_headers: bool,
 }

@@ -20,6 +20,9 @@ pub(super) fn headers_of(exchange: &Exchange, mirrors: Option<&Mirrors>) -> Head
     let mut headers: HeaderMap =
         exchange.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     put_method(&mut headers, method);
+    if exchange.own_routing_headers {
+        return headers.into();
+    }
     if let Some(name) = mirror::name(method, params) {
         headers.insert(NAME, name);
     }

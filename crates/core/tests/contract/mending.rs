@@ -2,7 +2,7 @@
 
 use ridethrough_core::message::Answer;
 use ridethrough_core::{
-    CallOptions, Cause, Delivery, ExchangeId, Failure, Kind, Outgoing, Request,
+    CallOptions, Cause, Delivery, ExchangeId, Failure, Headers, Kind, Outgoing, Request,
 };
 
 use crate::rig::{Rig, header, json, method, secs, wire_id};
@@ -57,6 +57,30 @@ fn a_tool_whose_headers_are_refused_is_listed_anew_and_called_once_more() {
     assert_eq!(header(&first, "mcp-param-region"), None);
     assert_eq!(header(&second, "mcp-param-region").as_deref(), Some("eu"));
     assert_eq!(rig.result(id), r#"{"done":true}"#);
+    rig.nothing_sent();
+}
+
+#[test]
+fn headers_that_the_caller_writes_are_sent_alone_and_their_refusal_is_the_answer() {
+    let (mut rig, _, first) = called();
+    rig.refuse(&first, 400, -32020, "Header mismatch");
+    let list = rig.post();
+    rig.reply(&list, REGION);
+    let _second = rig.post();
+    let mut map = http::HeaderMap::new();
+    map.insert("mcp-name", http::HeaderValue::from_static("of the caller"));
+    let headers = Headers::from(map);
+    let options = CallOptions { headers, own_routing_headers: true, ..CallOptions::default() };
+    let params = Some(json(r#"{"name":"deploy","arguments":{"region":"eu"}}"#));
+
+    let id = rig.send(Request { method: "tools/call".into(), params, options });
+    let post = rig.post();
+    rig.refuse(&post, 400, -32020, "Header mismatch");
+
+    assert_eq!(header(&post, "mcp-method").as_deref(), Some("tools/call"));
+    assert_eq!(header(&post, "mcp-name").as_deref(), Some("of the caller"));
+    assert_eq!(header(&post, "mcp-param-region"), None);
+    assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
     rig.nothing_sent();
 }
 

@@ -385,6 +385,22 @@ fn a_later_round_of_a_caller_is_not_begun_anew_in_the_older_era_unless_that_does
     }
 }
 
+#[test]
+fn a_result_of_an_extensions_type_is_only_for_a_caller_who_handles_such_results() {
+    const CLAIMED: &str = r#"{"resultType":"org.example/later","at":1}"#;
+    let mut rig = Rig::modern();
+    let id = call_of_round(&mut rig, r#"{"name":"deploy"}"#, ReplayRule::default());
+    let post = rig.post();
+    rig.reply(&post, CLAIMED);
+    assert_eq!(rig.result(id), CLAIMED);
+
+    let id = call(&mut rig);
+    let post = rig.post();
+    rig.reply(&post, CLAIMED);
+
+    assert_eq!(rig.error(id).kind, Kind::PeerMisbehaved);
+}
+
 fn call_of_round(rig: &mut Rig, params: &'static str, replay: ReplayRule) -> ExchangeId {
     let options = CallOptions { passes_input: true, replay, ..CallOptions::default() };
     rig.send(Request { method: "tools/call".into(), params: Some(json(params)), options })

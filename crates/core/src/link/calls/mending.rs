@@ -40,7 +40,7 @@ impl Link {
         let Some(exchange) = self.calls.get_mut(id) else { return false };
         let is_tool = &*exchange.call.method == "tools/call";
         let is_stale = match answer.error().map(|error| error.code) {
-            Some(HEADER_MISMATCH) if is_tool => true,
+            Some(HEADER_MISMATCH) if is_tool && !exchange.own_routing_headers => true,
             Some(UNSUPPORTED_VERSION) if names_our_revision(answer) => false,
             _ => return false,
         };

@@ -57,11 +57,14 @@ impl Link {
         };
         match reply {
             RoundReply::Complete => self.finish(now, id, Ok(answer), carrier),
-            RoundReply::InputRequired(_) if exchange.round.is_callers() => {
+            RoundReply::InputRequired(_) | RoundReply::Unknown if exchange.round.is_callers() => {
                 self.finish(now, id, Ok(answer), carrier);
             }
             RoundReply::InputRequired(wanted) => self.begin_round(now, id, wanted, carrier),
             RoundReply::Invalid(why) => self.misbehaved(now, id, why),
+            RoundReply::Unknown => {
+                self.misbehaved(now, id, "the result is of a type that nobody declared");
+            }
         }
     }
 
