@@ -7,12 +7,12 @@ use ridethrough_core::message::code;
 use ridethrough_core::message::code::{
     INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
 };
+use ridethrough_core::message::splice::{self, is_object};
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{ExchangeId, Identity, QuestionId, Version};
 
 use crate::fault;
 use crate::greeting;
-use crate::splice::{self, is_object};
 
 /// What a request of the stateless revision says of its sender.
 #[derive(Debug)]

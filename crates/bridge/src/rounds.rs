@@ -14,12 +14,12 @@ use std::time::Duration;
 use aws_lc_rs::rand;
 use ridethrough_core::QuestionId;
 use ridethrough_core::message::Json;
+use ridethrough_core::message::splice;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::calls::Finished;
 use crate::modern::{self, Question};
-use crate::splice;
 
 /// The calls whose server asks something, by their number.
 #[derive(Debug, Default)]

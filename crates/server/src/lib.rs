@@ -26,6 +26,7 @@ mod handler;
 mod headers;
 mod life;
 mod log;
+mod messages;
 mod news;
 mod parts;
 mod posted;

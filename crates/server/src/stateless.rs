@@ -15,13 +15,11 @@ mod conversation;
 mod holds;
 mod listening;
 mod listens;
-mod messages;
 mod question;
 mod refusal;
 mod routing;
 mod seal;
 mod sender;
-mod splice;
 mod writing;
 
 use std::collections::HashMap;
@@ -177,7 +175,7 @@ impl Stateless {
         }
         let number = conversation.number();
         let params = passed_on(params, sender.token.as_ref().map(|_| number));
-        let message = messages::request(number, method, Some(&params));
+        let message = ParsedMessage::request(Id::of_number(number), method, Some(&params));
         let state = Arc::new(CallState::new(method, sender.clone()));
         let asked = posted.replaced_by(message);
         match conversation.call(number, asked, state.clone()).await {

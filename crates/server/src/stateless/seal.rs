@@ -9,9 +9,9 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand;
 use ridethrough_core::message::Json;
+use ridethrough_core::message::splice;
 use serde_json::Value;
 
-use super::splice;
 use crate::backend::Principal;
 
 /// Seals and opens handles.

@@ -1,10 +1,10 @@
 //! What a stateless request says of its sender, in the `_meta` of its params.
 
 use ridethrough_core::Version;
+use ridethrough_core::message::splice::{self, is_object};
 use ridethrough_core::message::{Json, code};
 
 use super::refusal::Refusal;
-use super::splice::{self, is_object};
 
 /// What a request says of its sender.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Changes one member of an object and leaves every other byte what it was.
 
+use super::Json;
 use bytes::Bytes;
-use ridethrough_core::message::Json;
 
 /// Returns the object with this value for this key, in its old place or behind the others.
-pub(crate) fn with_member(object: &Json, key: &str, value: &Json) -> Json {
+pub fn with_member(object: &Json, key: &str, value: &Json) -> Json {
     let Some(old) = object.member(key) else {
         return object.with_members([(key.to_owned(), value.clone())]);
     };
@@ -16,23 +16,28 @@ pub(crate) fn with_member(object: &Json, key: &str, value: &Json) -> Json {
 }
 
 /// Returns the object without these keys.
-pub(crate) fn without(object: &Json, keys: &[&str]) -> Json {
+pub fn without(object: &Json, keys: &[&str]) -> Json {
     let kept = object.members().into_iter().filter(|(key, _)| !keys.contains(&key.as_str()));
     Json::empty_object().with_members(kept)
 }
 
 /// Returns the text in bytes of its own: those that it came in may be part of a large buffer.
-pub(crate) fn copied(json: &Json) -> Json {
+pub fn copied(json: &Json) -> Json {
     Json::new(Bytes::copy_from_slice(json.as_bytes())).expect("a copy of JSON is JSON")
 }
 
+/// Returns a text as JSON.
+pub fn text(text: &str) -> Json {
+    Json::of(text).expect("a string is JSON")
+}
+
 /// Whether this is an object.
-pub(crate) fn is_object(json: &Json) -> bool {
+pub fn is_object(json: &Json) -> bool {
     json.as_str().starts_with('{')
 }
 
 /// Returns an array of these elements.
-pub(crate) fn array<'a>(elements: impl IntoIterator<Item = &'a Json>) -> Json {
+pub fn array<'a>(elements: impl IntoIterator<Item = &'a Json>) -> Json {
     let elements: Vec<&str> = elements.into_iter().map(Json::as_str).collect();
     Json::new(format!("[{}]", elements.join(","))).expect("made of JSON")
 }
