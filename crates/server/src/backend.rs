@@ -28,14 +28,27 @@ pub trait Backend: Send + Sync + 'static {
 
     /// The name that callers may see.
     fn name(&self) -> &str;
+
+    /// Whether there is something at this endpoint: what stands behind `/mcp/` in the path, or nothing for
+    /// `/mcp` itself. By default there is nothing else.
+    fn serves(&self, endpoint: &str) -> bool {
+        endpoint.is_empty()
+    }
+
+    /// Whether requests can be answered now, for `/readyz`.
+    fn is_ready(&self) -> bool {
+        true
+    }
 }
 
 /// For whom a conversation is opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Caller {
     /// Who showed which token.
     pub principal: Principal,
+    /// What it wants to talk to: what stands behind `/mcp/` in the path, or nothing for `/mcp` itself.
+    pub endpoint: Arc<str>,
 }
 
 /// Somebody who is let in, by a name that is no secret. What one of them began is of no use to another.
@@ -112,9 +125,9 @@ impl Principal {
 }
 
 impl Caller {
-    /// Creates a caller.
-    pub const fn new(principal: Principal) -> Self {
-        Self { principal }
+    /// Creates a caller of an endpoint.
+    pub fn new(principal: Principal, endpoint: &str) -> Self {
+        Self { principal, endpoint: endpoint.into() }
     }
 }
 

@@ -29,7 +29,7 @@ use std::time::Duration;
 use http::{HeaderMap, StatusCode};
 use ridethrough_core::message::{Answer, Id, Json, Message, code};
 
-use crate::backend::{Caller, Principal, Unavailable};
+use crate::backend::{Caller, Unavailable};
 use crate::connections::Connection;
 use crate::headers::Headers;
 use crate::parts::ParsedMessage;
@@ -54,11 +54,11 @@ use writing::CallWriter;
 /// Answers stateless requests.
 pub(crate) struct Stateless {
     sessions: Arc<Sessions>,
-    shared: Mutex<HashMap<Principal, Slot>>,
+    shared: Mutex<HashMap<Caller, Slot>>,
     holds: Arc<Holds>,
 }
 
-/// The conversation of a principal. It is locked while one is opened.
+/// The conversation of a principal at one endpoint. It is locked while one is opened.
 type Slot = Arc<tokio::sync::Mutex<Option<Arc<SharedConversation>>>>;
 
 /// A request that was checked.
@@ -161,7 +161,7 @@ impl Stateless {
             return Ok(refused(id, refusal));
         }
         let answering =
-            CallWriter { holds: self.holds.clone(), principal: seal::principal(&caller.principal) };
+            CallWriter { holds: self.holds.clone(), principal: seal::principal(caller) };
         let subject = seal::subject(method, Some(params));
         let [state, responses] = params.pick(["requestState", "inputResponses"]);
         if let Some(state) = state {
@@ -224,7 +224,7 @@ impl Stateless {
     async fn conversation(&self, caller: &Caller) -> Result<Arc<SharedConversation>, Unavailable> {
         let slot = {
             let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-            shared.entry(caller.principal.clone()).or_default().clone()
+            shared.entry(caller.clone()).or_default().clone()
         };
         let (sessions, caller) = (self.sessions.clone(), caller.clone());
         // A task of its own: others may wait for the conversation when this client leaves.

@@ -12,7 +12,7 @@ use ridethrough_core::message::Json;
 use ridethrough_core::message::splice;
 use serde_json::Value;
 
-use crate::backend::Principal;
+use crate::backend::Caller;
 
 /// Seals and opens handles.
 pub(crate) struct Sealer(RandomizedNonceKey);
@@ -89,9 +89,10 @@ pub(crate) fn subject(method: &str, params: Option<&Json>) -> Digest {
     sha256(&[method.as_bytes(), b"\0", canonical.as_bytes()].concat())
 }
 
-/// What identifies a principal.
-pub(crate) fn principal(principal: &Principal) -> Digest {
-    sha256(principal.name().as_bytes())
+/// What identifies a principal at one endpoint.
+pub(crate) fn principal(caller: &Caller) -> Digest {
+    // A name has no line end.
+    sha256(format!("{}\n{}", caller.principal.name(), caller.endpoint).as_bytes())
 }
 
 fn sha256(text: &[u8]) -> Digest {
