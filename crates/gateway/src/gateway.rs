@@ -8,7 +8,7 @@ use ridethrough_server::{Backend, BoxFuture, Caller, Conversation, Unavailable};
 use crate::catalogue::{Approved, Scope};
 use crate::conversation;
 use crate::news::GatewayNews;
-use crate::settings::ServerSettings;
+use crate::settings::{GatewaySettings, ServerSettings};
 use crate::state::GatewayState;
 
 /// Many servers as the backend of one.
@@ -20,15 +20,14 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Puts these servers behind one endpoint. At most `children` processes of local servers run at once.
-    /// Nothing is started or connected before it is needed. Events for people go to `tell`, which must not
-    /// block.
+    /// Puts these servers behind one endpoint. Nothing is started or connected before it is needed. Events for
+    /// people go to `tell`, which must not block.
     pub fn new(
         servers: Vec<ServerSettings>,
-        children: usize,
+        settings: GatewaySettings,
         tell: impl Fn(GatewayNews) + Send + Sync + 'static,
     ) -> Self {
-        Self { state: GatewayState::new(servers, children, tell) }
+        Self { state: GatewayState::new(servers, settings, tell) }
     }
 
     /// Sets the servers. Links and lists of those that are not touched stay as they are, and callers are told

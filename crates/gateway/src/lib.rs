@@ -24,4 +24,5 @@ mod upstreams;
 pub use catalogue::{Approved, Notice, Prefix, Rules};
 pub use gateway::Gateway;
 pub use news::GatewayNews;
-pub use settings::{Connect, ServerSettings, Share};
+pub use ridethrough_core::message::ListKind;
+pub use settings::{Connect, GatewaySettings, ListStore, ServerSettings, Share};

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough::ClientBuilder;
+use ridethrough::{ClientBuilder, Json};
+use ridethrough_core::message::ListKind;
 
 use crate::catalogue::{Approved, Rules};
 
@@ -54,6 +55,38 @@ pub trait Connect: Send + Sync + 'static {
 
     /// Returns a text that changes if what [`builder`](Self::builder) returns does. It is never shown.
     fn fingerprint(&self) -> String;
+}
+
+/// Keeps the lists of servers from one process to the next, so that a server that is down at the start has
+/// its last known entries.
+pub trait ListStore: Send + Sync + 'static {
+    /// Returns what was last kept of a list, exactly as it was.
+    fn read(&self, server: &ServerSettings, kind: ListKind) -> Option<Vec<Json>>;
+
+    /// Keeps a list. A failure must not matter to anyone but people.
+    fn keep(&self, server: &ServerSettings, kind: ListKind, elements: &[Json]);
+}
+
+/// What holds for the gateway as a whole.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct GatewaySettings {
+    /// How many processes of local servers may run at once; 64 by default.
+    pub children: usize,
+    /// Where lists are kept from one process to the next; nowhere by default.
+    pub lists: Option<Arc<dyn ListStore>>,
+}
+
+impl Default for GatewaySettings {
+    fn default() -> Self {
+        Self { children: 64, lists: None }
+    }
+}
+
+impl fmt::Debug for GatewaySettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatewaySettings").field("children", &self.children).finish_non_exhaustive()
+    }
 }
 
 impl ServerSettings {

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::catalogue::{Catalogue, Member, Notice, Scope};
 use crate::news::GatewayNews;
-use crate::settings::ServerSettings;
+use crate::settings::{GatewaySettings, ListStore, ServerSettings};
 use crate::upstreams::{Asker, Link, Listener, Refresh, Upstream, fetch};
 
 /// What all conversations share.
@@ -23,6 +23,8 @@ pub(crate) struct GatewayState {
     pub(crate) versions: watch::Sender<BTreeMap<ListKind, u64>>,
     /// Places for processes of local servers.
     pub(crate) children: Arc<Semaphore>,
+    /// Where lists are kept from one process to the next.
+    lists: Option<Arc<dyn ListStore>>,
     tell: Box<dyn Fn(GatewayNews) + Send + Sync>,
     /// What people were told about the catalogue, so that it is told once.
     told: Mutex<BTreeSet<String>>,
@@ -32,14 +34,15 @@ pub(crate) struct GatewayState {
 impl GatewayState {
     pub(crate) fn new(
         servers: Vec<ServerSettings>,
-        children: usize,
+        settings: GatewaySettings,
         tell: impl Fn(GatewayNews) + Send + Sync + 'static,
     ) -> Arc<Self> {
         let state = Self {
             catalogue: Mutex::default(),
             upstreams: Mutex::default(),
             versions: watch::Sender::new(BTreeMap::new()),
-            children: Arc::new(Semaphore::new(children)),
+            children: Arc::new(Semaphore::new(settings.children)),
+            lists: settings.lists,
             tell: Box::new(tell),
             told: Mutex::default(),
             next: AtomicU64::new(1),
@@ -56,10 +59,11 @@ impl GatewayState {
             rules: it.rules.clone(),
             approved: it.approved.clone(),
         });
-        let changed = self.catalogue().set_servers(members.collect());
+        self.catalogue().set_servers(members.collect());
         let mut upstreams = lock(&self.upstreams);
         let mut old = std::mem::take(&mut *upstreams);
         for settings in servers {
+            self.recall(&settings);
             let place = old.iter().position(|it| {
                 it.name() == &settings.name && settings.keeps_links_of(&it.settings)
             });
@@ -69,10 +73,21 @@ impl GatewayState {
             });
         }
         drop(upstreams);
-        if !changed.is_empty() {
-            self.announce();
-        }
+        // Whoever has seen a list that is the same compares versions, and is told nothing.
+        self.announce();
         old
+    }
+
+    /// Takes over what was kept of a server that is not known yet.
+    fn recall(&self, server: &ServerSettings) {
+        let Some(lists) = &self.lists else { return };
+        for kind in ListKind::ALL {
+            let is_known = self.catalogue().knows(&server.name, kind);
+            if let Some(elements) = (!is_known).then(|| lists.read(server, kind)).flatten() {
+                let (_, notices) = self.catalogue().replace(&server.name, kind, &elements);
+                notices.into_iter().for_each(|notice| self.tell_once(notice));
+            }
+        }
     }
 
     pub(crate) fn next_number(&self) -> u64 {
@@ -174,6 +189,7 @@ impl GatewayState {
                 if is_changed {
                     self.announce();
                 }
+                self.keep(upstream, kind, elements);
                 None
             }
             Err(why) => Some(why),
@@ -194,6 +210,13 @@ impl GatewayState {
             None => {}
         }
         is_good
+    }
+
+    /// Keeps a list for the next process, in a thread that may wait for a disk.
+    fn keep(&self, upstream: &Arc<Upstream>, kind: ListKind, elements: Vec<Json>) {
+        let Some(lists) = self.lists.clone() else { return };
+        let upstream = upstream.clone();
+        tokio::task::spawn_blocking(move || lists.keep(&upstream.settings, kind, &elements));
     }
 
     /// Whether a list of this server could not be read when it was last tried, or is being read for long.

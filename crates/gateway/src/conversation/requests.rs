@@ -206,12 +206,22 @@ async fn pass(context: &Arc<Context>, upstream: &Arc<Upstream>, request: Request
         Ok(link) => link,
         Err(why) => return fault::no_link(name, &why),
     };
+    let has_progress = wants_progress(request.params.as_ref());
     let (call, track) = link.client.request(&*request.method, request.params).tracked();
     let _known = link.know(track, context.number, request.id);
-    match call.answer().await {
+    let outcome = call.answer().await;
+    if has_progress {
+        link.settle().await;
+    }
+    match outcome {
         Ok(answer) => answer,
         Err(error) => fault::unanswered(name, &error),
     }
+}
+
+fn wants_progress(params: Option<&Json>) -> bool {
+    let meta = params.and_then(|it| it.member("_meta"));
+    meta.is_some_and(|it| it.member("progressToken").is_some())
 }
 
 /// Tasks belong to a server, and their ids say nothing about which.

@@ -12,7 +12,7 @@ use ridethrough::Client;
 use ridethrough::call::{ExchangeId, Track};
 use ridethrough::event::{Answer, Delivered, Inbox, QuestionId};
 use ridethrough_core::message::{Json, ListKind, code, notification};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 /// A link to a server.
@@ -20,7 +20,7 @@ pub(crate) struct Link {
     pub(crate) client: Client,
     pub(crate) server: Arc<str>,
     users: Mutex<Users>,
-    answers: mpsc::UnboundedSender<(QuestionId, Answer)>,
+    orders: mpsc::UnboundedSender<LinkOrder>,
     /// A place among the links that may be open.
     _places: Vec<OwnedSemaphorePermit>,
 }
@@ -66,6 +66,14 @@ struct LinkCall {
     id: Json,
 }
 
+/// What the task of a link is asked to do.
+enum LinkOrder {
+    /// Answer a question of the server.
+    Answer(QuestionId, Answer),
+    /// Say when everything that the server has said so far is passed on.
+    Settle(oneshot::Sender<()>),
+}
+
 /// Keeps a call known until it is dropped.
 pub(crate) struct KnownCall<'a> {
     link: &'a Link,
@@ -80,7 +88,7 @@ impl Link {
         listener: impl Listener,
     ) -> Arc<Self> {
         let LinkSettings { server, places, idle } = settings;
-        let (answers, given) = mpsc::unbounded_channel();
+        let (orders, given) = mpsc::unbounded_channel();
         let users = Users {
             conversations: BTreeMap::new(),
             calls: BTreeMap::new(),
@@ -90,7 +98,7 @@ impl Link {
         };
         let inbox = client.inbox();
         let link =
-            Arc::new(Self { client, server, users: Mutex::new(users), answers, _places: places });
+            Arc::new(Self { client, server, users: Mutex::new(users), orders, _places: places });
         tokio::spawn(listen(Arc::downgrade(&link), inbox, given, idle, listener));
         link
     }
@@ -137,7 +145,17 @@ impl Link {
     /// Answers a question of the server.
     pub(crate) fn answer(&self, question: QuestionId, answer: Answer) {
         // A link whose task has ended has no server that waits.
-        let _ = self.answers.send((question, answer));
+        let _ = self.orders.send(LinkOrder::Answer(question, answer));
+    }
+
+    /// Waits until everything that the server has said so far is passed on, so that the progress of a call
+    /// comes before its answer.
+    pub(crate) async fn settle(&self) {
+        let (done, settled) = oneshot::channel();
+        // A link whose task has ended has passed everything on.
+        if self.orders.send(LinkOrder::Settle(done)).is_ok() {
+            let _ = settled.await;
+        }
     }
 
     /// When the link will have been unused for so long.
@@ -248,7 +266,7 @@ impl Drop for KnownCall<'_> {
 async fn listen(
     link: Weak<Link>,
     mut inbox: Inbox,
-    mut answers: mpsc::UnboundedReceiver<(QuestionId, Answer)>,
+    mut orders: mpsc::UnboundedReceiver<LinkOrder>,
     idle: Option<Duration>,
     listener: impl Listener,
 ) {
@@ -261,7 +279,12 @@ async fn listen(
                 let (Some(delivered), Some(link)) = (delivered, link.upgrade()) else { return };
                 link.hear(delivered, &listener);
             }
-            Some((question, answer)) = answers.recv() => inbox.answer(question, answer),
+            // After everything in the inbox.
+            Some(order) = orders.recv() => match order {
+                LinkOrder::Answer(question, answer) => inbox.answer(question, answer),
+                // Whoever waits may be gone.
+                LinkOrder::Settle(done) => drop(done.send(())),
+            },
             () = at(due) => {
                 due = idle.and_then(is_due);
                 if due.is_none_or(|due| due <= Instant::now())

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use ridethrough::credentials::StaticBearer;
 use ridethrough::transport::{Cause, Connection, Dial, Endpoint, Failure, Peek};
 use ridethrough::{Client, ClientBuilder, Era};
-use ridethrough_gateway::{Connect, Gateway, GatewayNews, ServerSettings};
+use ridethrough_gateway::{Connect, Gateway, GatewayNews, GatewaySettings, ServerSettings};
 use ridethrough_server::{AccessPolicy, Principal, Server, Settings, Token};
 use tokio::io::duplex;
 use tokio::task::AbortHandle;
@@ -23,10 +23,14 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn new(servers: Vec<ServerSettings>) -> Self {
+        Self::with(servers, GatewaySettings::default())
+    }
+
+    pub(crate) fn with(servers: Vec<ServerSettings>, settings: GatewaySettings) -> Self {
         let told = Arc::<Mutex<Vec<String>>>::default();
         let hearing = told.clone();
         let tell = move |news: GatewayNews| hearing.lock().unwrap().push(news.to_string());
-        let gateway = Gateway::new(servers, 100, tell);
+        let gateway = Gateway::new(servers, settings, tell);
         let access = AccessPolicy::new([127, 0, 0, 1].into(), Token::new(OWNER).ok());
         let access = access.allow_principal(Principal::new("bob"), Token::new(BOB).unwrap());
         let settings = Settings::default().sessions(100);

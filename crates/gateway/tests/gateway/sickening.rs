@@ -1,9 +1,12 @@
 //! Servers that are sick: what is felt of them, and what is not.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ridethrough::Era;
 use ridethrough::model::Notification;
+use ridethrough::{Era, Json};
+use ridethrough_gateway::{GatewaySettings, ListKind, ListStore, ServerSettings};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::rig::{Behind, ERAS, Rig, WayState, call, names, rig_of, secs};
@@ -118,4 +121,38 @@ async fn people_are_told_of_a_sick_server_once_and_when_it_is_back() {
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].starts_with("`a` cannot be asked"), "{told:?}");
     assert_eq!(told[1], "`a` answers again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_kept_by_an_earlier_process_stands_in_for_a_server_that_is_down() {
+    let (a, b) = (Behind::new("a", &["echo"]), Behind::new("b", &["echo"]));
+    let servers = || vec![a.settings.clone(), b.settings.clone()];
+    let mut settings = GatewaySettings::default();
+    settings.lists = Some(Arc::new(Kept::default()));
+    let before = Rig::with(servers(), settings.clone());
+    assert_eq!(names(&before.client(Era::Legacy)).await, ["a_echo", "b_echo"]);
+    sleep(secs(1)).await;
+    drop(before);
+    b.way.set(WayState::Hangs);
+
+    let after = Rig::with(servers(), settings);
+    let list = after.client(Era::Legacy).request("tools/list", ()).await.unwrap();
+
+    let text = list.as_str();
+    assert!(text.contains(r#""name":"a_echo""#) && text.contains(r#""name":"b_echo""#), "{text}");
+    assert_eq!(text.matches("ridethrough/lastKnown").count(), 1, "{text}");
+}
+
+/// A store in memory.
+#[derive(Default)]
+struct Kept(Mutex<BTreeMap<(String, ListKind), Vec<Json>>>);
+
+impl ListStore for Kept {
+    fn read(&self, server: &ServerSettings, kind: ListKind) -> Option<Vec<Json>> {
+        self.0.lock().unwrap().get(&(server.name.to_string(), kind)).cloned()
+    }
+
+    fn keep(&self, server: &ServerSettings, kind: ListKind, elements: &[Json]) {
+        self.0.lock().unwrap().insert((server.name.to_string(), kind), elements.to_vec());
+    }
 }

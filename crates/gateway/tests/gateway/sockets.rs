@@ -1,5 +1,8 @@
 //! The whole way over real sockets.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use ridethrough::credentials::StaticBearer;
 use ridethrough::{Client, ClientBuilder, Era};
 use ridethrough_gateway::{Connect, ServerSettings};
@@ -27,6 +30,24 @@ async fn clients_of_both_eras_call_servers_over_sockets() {
             assert_eq!(call(&client, tool).await, format!(r#"{server} {{"a":1}}"#), "{era:?}");
         }
         client.close().await;
+    }
+}
+
+/// Progress and answer come by different ways, and only one order is right.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn progress_comes_before_the_answer_that_it_leads_to() {
+    let server = SmallServer::new("a", &["progress"]);
+    let rig = Rig::new(vec![ServerSettings::new("a", At(listen(server.served()).await))]);
+    let client = client(&listen(rig.front.clone()).await, Era::Legacy);
+
+    for round in 0..200 {
+        let steps = Arc::<AtomicUsize>::default();
+        let seen = steps.clone();
+        let call = client.call_tool("a_progress", ());
+        let call = call.on_progress(move |_| drop(seen.fetch_add(1, Ordering::Relaxed)));
+        call.await.unwrap();
+
+        assert_eq!(steps.load(Ordering::Relaxed), 3, "round {round}");
     }
 }
 
