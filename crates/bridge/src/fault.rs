@@ -1,49 +1,33 @@
 //! The JSON-RPC error for a call that got no answer: the whole story as its message, and the facts as its
 //! data.
 
-use std::time::Duration;
-
 use ridethrough::Error;
+use ridethrough_core::message::Answer;
 use ridethrough_core::message::code;
 use ridethrough_core::message::code::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::secrets::Secrets;
-use ridethrough_core::{CallError, CallName, Delivery, Kind, Reason};
-use serde::Serialize;
+use ridethrough_core::{CallError, CallName, Delivery, Facts, Kind, Reason};
 
 use crate::advice::Advice;
 use crate::harmless::{excerpt, harmless};
 
 /// Returns the answer to the host for a call that failed.
 pub(crate) fn answer(error: &CallError, advice: &Advice) -> Answer {
-    let (kind, status) = name(error.kind);
-    let data = Facts {
-        kind,
-        status,
-        may_have_run: error.may_have_run(),
-        attempts: error.attempts,
-        handshakes: error.handshakes,
-        elapsed_ms: millis(error.elapsed),
-        retry_after_ms: error.retry_after.map(millis_up),
-        said: error.said.as_deref(),
-        command: None,
-    };
-    let fault =
-        Fault { code: code::SERVER_ERROR, message: &advice.added_to(story(error), error), data };
-    Answer::Error(Json::of(&fault).expect("made of texts and numbers"))
+    Facts::of(error).answer(code::SERVER_ERROR, &advice.added_to(error.story(), error))
 }
 
 /// Returns the refusal of a round whose call is lost; whether the server has run it is unknown.
 pub(crate) fn lost_round(code: i64, message: &str) -> Answer {
-    let data = Facts { may_have_run: true, ..Facts::of(name(Kind::Interrupted).0) };
-    Answer::Error(Json::of(&Fault { code, message, data }).expect("made of texts and numbers"))
+    let mut facts = Facts::unsent("interrupted");
+    facts.may_have_run = true;
+    facts.answer(code, message)
 }
 
 /// Returns the refusal of a call that was not sent, because a person must log in first by this command.
 pub(crate) fn login_needed(message: &str, command: &str) -> Answer {
-    let data = Facts { command: Some(command), ..Facts::of("loginNeeded") };
-    let fault = Fault { code: code::SERVER_ERROR, message, data };
-    Answer::Error(Json::of(&fault).expect("made of texts and numbers"))
+    let mut facts = Facts::unsent("loginNeeded");
+    facts.command = Some(command);
+    facts.answer(code::SERVER_ERROR, message)
 }
 
 /// Returns why the upstream cannot be connected to, for people: safe for a terminal, and short.
@@ -51,7 +35,7 @@ pub(crate) fn login_needed(message: &str, command: &str) -> Answer {
 /// Secrets are masked before words are cut, because half a secret would not be recognised.
 pub(crate) fn report(error: &Error, advice: &Advice, secrets: &Secrets) -> String {
     let report = match error {
-        Error::Call(error) => advice.added_to(story(error), error),
+        Error::Call(error) => advice.added_to(error.story(), error),
         Error::Server(error) => {
             let (code, words) = (error.rpc.code, excerpt(&secrets.masked(&error.rpc.message)));
             format!("the server answered with error {code}: `{words}`")
@@ -82,89 +66,6 @@ pub(crate) fn crowded(method: &str) -> CallError {
     CallError::new(Kind::Exhausted, Delivery::NotSent, call, Reason::Rule(CROWDED))
 }
 
-/// Returns the whole story. The server's words in it are an excerpt, so that they can neither hide nor forge
-/// the rest.
-fn story(error: &CallError) -> String {
-    let Reason::Said(words) = &error.reason else { return error.report() };
-    let mut error = error.clone();
-    error.reason = Reason::Said(excerpt(words).into());
-    error.report()
-}
-
-#[derive(Serialize)]
-struct Fault<'a> {
-    code: i64,
-    message: &'a str,
-    data: Facts<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Facts<'a> {
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<u16>,
-    may_have_run: bool,
-    attempts: u32,
-    handshakes: u32,
-    elapsed_ms: u64,
-    retry_after_ms: Option<u64>,
-    /// The server's own words in its refusal.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    said: Option<&'a str>,
-    /// The command that logs in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<&'a str>,
-}
-
-impl Facts<'_> {
-    /// Returns the facts of a call that was not sent.
-    const fn of(kind: &'static str) -> Self {
-        Self {
-            kind,
-            status: None,
-            may_have_run: false,
-            attempts: 0,
-            handshakes: 0,
-            elapsed_ms: 0,
-            retry_after_ms: None,
-            said: None,
-            command: None,
-        }
-    }
-}
-
-const fn name(kind: Kind) -> (&'static str, Option<u16>) {
-    let name = match kind {
-        Kind::BreakerOpen => "breakerOpen",
-        Kind::Cancelled => "cancelled",
-        Kind::Closed => "closed",
-        Kind::Config => "config",
-        Kind::DeadlinePassed => "deadlinePassed",
-        Kind::Exhausted => "exhausted",
-        Kind::Incompatible => "incompatible",
-        Kind::Interrupted => "interrupted",
-        Kind::PeerMisbehaved => "peerMisbehaved",
-        Kind::Rejected { status } => return ("rejected", Some(status)),
-        Kind::SessionLost => "sessionLost",
-        Kind::TooLarge => "tooLarge",
-        Kind::Unauthorized => "unauthorized",
-        Kind::Unreachable => "unreachable",
-        // The core may have new kinds of errors before they have a name here.
-        _ => "unknown",
-    };
-    (name, None)
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Converts to milliseconds and rounds up, so that a host never comes back too early.
-fn millis_up(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
-}
-
 const CROWDED: &str =
     "the host waits for 10,000 requests, or for 256 MiB of them, and can wait for no more";
 const ENDED: &str = "the bridge was told to end, or its input was closed";
@@ -188,6 +89,8 @@ const REFUSED: i64 = -32603;
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::{Value, json};
 
     use super::*;

@@ -2,12 +2,13 @@
 //! host asked for.
 
 use ridethrough::Error;
+use ridethrough_core::message::splice;
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::secrets::Secrets;
 use ridethrough_core::{CallError, Identity, Kind, Reason};
 
 use crate::advice::Advice;
-use crate::{fault, splice};
+use crate::fault;
 
 /// Returns the revision to speak with the host: the one it asks for if the bridge knows it. The revision that
 /// the upstream speaks does not matter here.

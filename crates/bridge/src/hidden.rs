@@ -1,9 +1,8 @@
 //! The tools that are hidden from the host: removed from lists, and refused when they are called.
 
 use ridethrough_core::message::code::INVALID_PARAMS;
+use ridethrough_core::message::splice;
 use ridethrough_core::message::{Answer, Json};
-
-use crate::splice;
 
 /// Patterns of tool names, as mcp-remote has them: `*` stands for any letters, and case does not matter.
 ///

@@ -48,7 +48,6 @@ mod outbox;
 mod platform;
 mod rounds;
 mod router;
-mod splice;
 mod upstream;
 
 pub use bridge::{Bridge, Ended};

@@ -10,11 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use ridethrough_core::message::notification;
+use ridethrough_core::message::splice;
 use ridethrough_core::message::{Id, Json};
 use serde::Deserialize;
 
 use crate::lists::Kind;
-use crate::{modern, splice};
+use crate::modern;
 
 /// All open `subscriptions/listen` requests.
 #[derive(Debug, Default)]

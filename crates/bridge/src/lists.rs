@@ -9,18 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ridethrough::{Client, Error};
 use ridethrough_core::message::Json;
 use ridethrough_core::message::code::METHOD_NOT_FOUND;
-use ridethrough_core::message::notification;
 
-use crate::splice;
-
-/// A list that an upstream may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    Prompts,
-    Resources,
-    Templates,
-    Tools,
-}
+pub(crate) use ridethrough_core::message::ListKind as Kind;
 
 /// A page of a list, as the host asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,61 +60,10 @@ struct Pages {
 #[derive(Debug)]
 struct TooLarge;
 
-impl Kind {
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Prompts, Self::Resources, Self::Templates, Self::Tools];
-
-    pub(crate) const fn method(self) -> &'static str {
-        match self {
-            Self::Prompts => "prompts/list",
-            Self::Resources => "resources/list",
-            Self::Templates => "resources/templates/list",
-            Self::Tools => "tools/list",
-        }
-    }
-
-    /// Returns the notification that tells the host of a change.
-    pub(crate) const fn changed(self) -> &'static str {
-        match self {
-            Self::Prompts => notification::PROMPTS_CHANGED,
-            Self::Resources | Self::Templates => notification::RESOURCES_CHANGED,
-            Self::Tools => notification::TOOLS_CHANGED,
-        }
-    }
-
-    /// Returns the capability of an upstream that has this list.
-    pub(crate) const fn capability(self) -> &'static str {
-        match self {
-            Self::Prompts => "prompts",
-            Self::Resources | Self::Templates => "resources",
-            Self::Tools => "tools",
-        }
-    }
-
-    /// Returns a result with these elements and no further page.
-    pub(crate) fn result(self, elements: &[Json]) -> Json {
-        Json::empty_object().with_members([(self.key().to_owned(), splice::array(elements))])
-    }
-
-    /// Returns the member of a result that holds the elements.
-    pub(crate) const fn key(self) -> &'static str {
-        match self {
-            Self::Prompts => "prompts",
-            Self::Resources => "resources",
-            Self::Templates => "resourceTemplates",
-            Self::Tools => "tools",
-        }
-    }
-
-    fn elements(self, result: &Json) -> Vec<Json> {
-        result.member(self.key()).and_then(|list| list.elements()).unwrap_or_default()
-    }
-}
-
 impl Page {
     /// Returns the page that a request asks for, if it asks for one.
     pub(crate) fn asked(method: &str, params: Option<&Json>) -> Option<Self> {
-        let kind = Kind::ALL.into_iter().find(|kind| kind.method() == method)?;
+        let kind = Kind::of_method(method)?;
         Some(Self { kind, is_first: params.and_then(|params| cursor(params, "cursor")).is_none() })
     }
 }

@@ -7,12 +7,12 @@ use ridethrough_core::message::code;
 use ridethrough_core::message::code::{
     INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
 };
+use ridethrough_core::message::splice::{self, is_object};
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{ExchangeId, Identity, QuestionId, Version};
 
 use crate::fault;
 use crate::greeting;
-use crate::splice::{self, is_object};
 
 /// What a request of the stateless revision says of its sender.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ pub(crate) fn passed_on(params: &Json) -> Json {
     let kept: Vec<_> =
         meta.members().into_iter().filter(|(key, _)| !ours.contains(&key.as_str())).collect();
     if kept.is_empty() {
-        splice::without(params, &["_meta"])
+        params.without(&["_meta"])
     } else {
         splice::with_member(params, "_meta", &Json::empty_object().with_members(kept))
     }
@@ -178,7 +178,7 @@ pub(crate) fn discovered(initialized: &Json) -> Json {
     let can = can.filter(is_object).unwrap_or_else(Json::empty_object);
     // The older revisions' tasks work differently, so their capability is not passed on.
     let can = match can.member("tasks") {
-        Some(_) => splice::without(&can, &["tasks"]),
+        Some(_) => can.without(&["tasks"]),
         None => can,
     };
     let supported = Json::of(&supported()).expect("names are JSON");
@@ -209,7 +209,7 @@ pub(crate) fn error(error: Json, method: &str, offers: Offers) -> Answer {
 fn pages(error: &Json) -> Option<Json> {
     let pages = error.member("data")?.member("elicitations")?.elements()?;
     let asked = pages.iter().enumerate().map(|(number, page)| {
-        let page = splice::without(page, &["elicitationId"]);
+        let page = page.without(&["elicitationId"]);
         let asked =
             [("method".to_owned(), text("elicitation/create")), ("params".to_owned(), page)];
         (format!("{PAGE}{number}"), Json::empty_object().with_members(asked))

@@ -16,9 +16,8 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use ridethrough::Client;
 use ridethrough_core::message::Json;
+use ridethrough_core::message::splice;
 use tokio::time::Instant;
-
-use crate::splice;
 
 /// The notifications that wait for the upstream, and how many were dropped.
 #[derive(Default)]

@@ -19,7 +19,6 @@ use tokio::time::Instant;
 
 use crate::calls::Finished;
 use crate::modern::{self, Question};
-use crate::splice;
 
 /// The calls whose server asks something, by their number.
 #[derive(Debug, Default)]
@@ -73,7 +72,7 @@ pub(crate) enum TakenUp {
 
 impl Subject {
     pub(crate) fn of(method: &str, params: &Json) -> Self {
-        let params = splice::without(params, &["_meta", "inputResponses", "requestState"]);
+        let params = params.without(&["_meta", "inputResponses", "requestState"]);
         Self { method: method.into(), params }
     }
 

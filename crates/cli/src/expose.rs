@@ -3,14 +3,14 @@
 //! stdout is one line with the URL; people read stderr. Each session has a server process of its own, started
 //! through `supervise`.
 
-mod access;
-mod address;
+pub(crate) mod access;
+pub(crate) mod address;
 mod children;
 mod last_words;
 mod process;
 mod program;
-mod stop;
-mod voice;
+pub(crate) mod stop;
+pub(crate) mod voice;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use ridethrough_expose::{AccessPolicy, Exposed, News, SessionNews, Settings, Tls};
+use ridethrough_server::Server;
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::sync::Semaphore;
@@ -158,9 +159,9 @@ async fn serve(
 ) -> Result<ExitCode> {
     let code = tokio::select! {
         code = stop.asked() => code,
-        () = accept(listener, exposed.clone(), tls) => 1,
+        () = accept(listener, exposed.server(), tls) => 1,
     };
-    drain(&exposed, voice).await;
+    drain(&exposed.server(), voice).await;
     // One that has to be killed is killed before.
     let is_closed = timeout(CLOSING, exposed.close()).await.is_ok();
     voice.tell(if is_closed {
@@ -172,8 +173,8 @@ async fn serve(
 }
 
 /// Lets calls finish. Nothing is told where there are none.
-async fn drain(exposed: &Exposed, voice: &Voice) {
-    let mut draining = pin!(exposed.drain(DRAINING));
+pub(crate) async fn drain(server: &Server, voice: &Voice) {
+    let mut draining = pin!(server.drain(DRAINING));
     if timeout(SOON, draining.as_mut()).await.is_err() {
         let seconds = DRAINING.as_secs();
         voice.tell(&format!(
@@ -185,22 +186,22 @@ async fn drain(exposed: &Exposed, voice: &Voice) {
 
 /// Lets connections in. Those that are silent make room for others; beyond the bound, whoever comes waits in
 /// the system's own queue until they are gone.
-async fn accept(listener: TcpListener, exposed: Exposed, tls: Option<Tls>) {
+pub(crate) async fn accept(listener: TcpListener, server: Server, tls: Option<Tls>) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     while let Ok(place) = places.clone().acquire_owned().await {
         let Ok((connection, _)) = listener.accept().await else {
             // The process has too many open files, most likely.
-            exposed.make_room();
+            server.make_room();
             sleep(Duration::from_millis(10)).await;
             continue;
         };
         // This only affects speed.
         let _ = connection.set_nodelay(true);
-        let (exposed, tls) = (exposed.clone(), tls.clone());
+        let (server, tls) = (server.clone(), tls.clone());
         tokio::spawn(async move {
             match tls {
-                Some(tls) => exposed.serve_tls(connection, &tls).await,
-                None => exposed.serve(connection).await,
+                Some(tls) => server.serve_tls(connection, &tls).await,
+                None => server.serve(connection).await,
             }
             drop(place);
         });
@@ -222,13 +223,13 @@ fn hear(voice: &Voice, news: &News, is_verbose: bool) {
 /// The most connections at once: more than may stay, so that there is room for those that are being closed.
 const MOST_CONNECTIONS: usize = 640;
 /// How long calls may take to finish.
-const DRAINING: Duration = Duration::from_secs(30);
+pub(crate) const DRAINING: Duration = Duration::from_secs(30);
 /// How long nothing is said of it.
 const SOON: Duration = Duration::from_millis(500);
 /// A supervisor needs three seconds for the worst of servers.
-const CLOSING: Duration = Duration::from_secs(12);
+pub(crate) const CLOSING: Duration = Duration::from_secs(12);
 /// How much longer the process may take before it is ended in any state.
-const FAREWELL: Duration = Duration::from_secs(2);
+pub(crate) const FAREWELL: Duration = Duration::from_secs(2);
 
 const AFTER: &str = "For example:
   ridethrough expose -- npx -y @modelcontextprotocol/server-everything

@@ -13,6 +13,7 @@ mod disk;
 mod document;
 mod entry;
 mod file;
+mod for_gateway;
 mod host;
 mod jsonc;
 mod line;
@@ -41,6 +42,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 pub(crate) use entry::meant_key;
+pub(crate) use for_gateway::{GatewayFile, GatewayServer, read_for_gateway};
 pub(crate) use host::Host;
 pub(crate) use reach::{Program, Reached, RemoteServer};
 pub use rehearsal::{Rehearsal, rehearse};

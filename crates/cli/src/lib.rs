@@ -4,9 +4,9 @@
 //! stdout is data, stderr is for people. Exit codes are in `exit`; those of `demo` and `lab` are 0 done, 1 a
 //! promise was broken or the program failed, 2 wrong usage. `lab drive` ends with 0 once every step of its
 //! script was reported, whatever became of it, and with 2 if URL or script cannot be used. `bridge` ends with
-//! 0 when its host leaves; it and `expose` end with 130 or 143 when a signal ends them.
+//! 0 when its host leaves; it, `expose` and `gateway` end with 130 or 143 when a signal ends them.
 //!
-//! `expose`, `status` and `supervise` depend on process groups and Unix sockets throughout, so they exist as
+//! `expose`, `gateway`, `status` and `supervise` depend on process groups and Unix sockets throughout, so they exist as
 //! a whole or not at all, and a module can be left out only where it is declared. On other platforms their
 //! place is taken by a module in `platform` that refuses.
 
@@ -20,6 +20,8 @@ mod demo;
 mod exit;
 #[cfg(unix)]
 mod expose;
+#[cfg(unix)]
+mod gateway;
 mod import;
 mod in_flags;
 mod kept;
@@ -66,7 +68,7 @@ pub use talk::{SchemaRehearsal, rehearse_schema};
 use exit::Exit;
 use misuse::Misuse;
 #[cfg(not(unix))]
-use platform::{expose, status, supervise};
+use platform::{expose, gateway, status, supervise};
 
 /// MCP connections that ride through faults.
 #[derive(Parser)]
@@ -105,6 +107,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Is a Streamable HTTP server in front of a local one on stdio, for any number of clients.
     Expose(expose::ExposeArgs),
+    /// Is one MCP endpoint in front of all your servers: paste the config file of any MCP host.
+    Gateway(Box<gateway::GatewayArgs>),
     /// Puts our bridge in place of `mcp-remote` and others in the config files of MCP hosts.
     Import(import::ImportArgs),
     /// Breaks MCP clients in exact ways, and says how they take it.
@@ -174,6 +178,7 @@ fn play(command: Command) -> Result<ExitCode> {
         Command::Completions(args) => completions::play(&args, Args::command()),
         Command::Demo(args) => demo::play(&args),
         Command::Expose(args) => expose::play(&args),
+        Command::Gateway(args) => gateway::play(&args),
         Command::Import(args) => import::play(&args),
         Command::Lab(command) => lab::play(command),
         Command::Login(args) => login::play(&args),

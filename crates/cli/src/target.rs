@@ -199,7 +199,8 @@ fn shown_query(endpoint: &Endpoint) -> String {
     format!("?{}", members.collect::<Vec<_>>().join("&"))
 }
 
-fn spawn(program: &Program, stray_line: StrayLine) -> ClientBuilder {
+/// Begins a client of a program.
+pub(crate) fn spawn(program: &Program, stray_line: StrayLine) -> ClientBuilder {
     let mut command = ridethrough::Command::new(&program.command)
         .args(program.args.iter().map(ExposeSecret::expose_secret))
         .on_stray_line(move |line| stray_line.hear(line));

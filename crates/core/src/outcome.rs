@@ -3,6 +3,8 @@
 //! A JSON-RPC error from the server is an answer. A [`CallError`] means that there is none, and
 //! says what happened, what was tried, and whether the server may have run the request.
 
+mod facts;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +14,8 @@ use http::StatusCode;
 use crate::answer::status;
 use crate::failure::{Cause, Delivery, Failure};
 use crate::message::Answer;
+
+pub use facts::Facts;
 
 /// The single end of an exchange.
 pub type Outcome = Result<Answer, CallError>;

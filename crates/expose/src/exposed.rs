@@ -33,6 +33,11 @@ impl Exposed {
         Self { server }
     }
 
+    /// Returns the server's side of HTTP, for whoever lets connections in.
+    pub fn server(&self) -> Server {
+        self.server.clone()
+    }
+
     /// Answers all requests on one connection, until it ends, is silent for too long, or must make room for
     /// another.
     pub async fn serve(&self, connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {

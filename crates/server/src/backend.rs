@@ -28,14 +28,27 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Returns the name that callers may see.
     fn name(&self) -> &str;
+
+    /// Whether there is something at this endpoint: what stands behind `/mcp/` in the path, or nothing for
+    /// `/mcp` itself. By default there is nothing else.
+    fn serves(&self, endpoint: &str) -> bool {
+        endpoint.is_empty()
+    }
+
+    /// Whether requests can be answered now, for `/readyz`.
+    fn is_ready(&self) -> bool {
+        true
+    }
 }
 
 /// For whom a conversation is opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Caller {
     /// The principal that the caller's token belongs to.
     pub principal: Principal,
+    /// What it wants to talk to: what stands behind `/mcp/` in the path, or nothing for `/mcp` itself.
+    pub endpoint: Arc<str>,
 }
 
 /// A client that is let in, under a name that is no secret. What one principal began is of no use to another.
@@ -113,9 +126,9 @@ impl Principal {
 }
 
 impl Caller {
-    /// Creates a caller.
-    pub const fn new(principal: Principal) -> Self {
-        Self { principal }
+    /// Creates a caller of an endpoint.
+    pub fn new(principal: Principal, endpoint: &str) -> Self {
+        Self { principal, endpoint: endpoint.into() }
     }
 }
 

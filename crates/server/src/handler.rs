@@ -79,8 +79,11 @@ impl RequestHandler {
         if request.method() == Method::OPTIONS && request.headers().contains_key(ORIGIN) {
             return cors::preflight(request.headers());
         }
-        let caller = match self.access.check_token(request.headers()) {
-            Ok(principal) => Caller::new(principal),
+        if let Some(probed) = self.probe(&request) {
+            return probed;
+        }
+        let principal = match self.access.check_token(request.headers()) {
+            Ok(principal) => principal,
             Err(closed) => return reply::closed(closed),
         };
         if self.connections.authenticate(connection).is_err() {
@@ -89,9 +92,11 @@ impl RequestHandler {
         let Some(_room) = connection.hold(bodies::size_of(request.headers())) else {
             return reply::no_place("the requests of this connection hold too much");
         };
-        if request.uri().path() != PATH {
+        let endpoint = endpoint(request.uri().path());
+        let Some(endpoint) = endpoint.filter(|it| self.sessions.serves(it)) else {
             return reply::nothing_here();
-        }
+        };
+        let caller = Caller::new(principal, &endpoint);
         let is_stateless = Headers(request.headers()).version() == Some(REVISION);
         match *request.method() {
             Method::DELETE | Method::GET if is_stateless => reply::only_post(),
@@ -99,6 +104,19 @@ impl RequestHandler {
             Method::GET => self.listen(&Headers(request.headers()), &caller, connection),
             Method::POST => self.post(request, &caller, connection).await,
             _ => reply::not_that_way(),
+        }
+    }
+
+    /// Answers a question of whoever watches this process. It says one word, and so needs no token.
+    fn probe(&self, request: &Request<Incoming>) -> Option<Reply> {
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        match request.uri().path() {
+            "/healthz" if is_read => Some(reply::word(StatusCode::OK, "alive")),
+            "/readyz" if is_read && self.sessions.is_ready() => {
+                Some(reply::word(StatusCode::OK, "ready"))
+            }
+            "/readyz" if is_read => Some(reply::word(StatusCode::SERVICE_UNAVAILABLE, "stopping")),
+            _ => None,
         }
     }
 
@@ -216,7 +234,7 @@ impl RequestHandler {
             return Err(Box::new(reply::wrong("a request is for one session")));
         }
         let id = headers.session().ok_or_else(|| Box::new(reply::which_session()))?;
-        let session = self.sessions.find(id, &caller.principal);
+        let session = self.sessions.find(id, caller);
         let session = session.ok_or_else(|| Box::new(reply::no_session(None)))?;
         match headers.version() {
             Some(version) if !session.speaks(version) => {
@@ -298,6 +316,31 @@ fn story(session: &Session) -> Option<String> {
 
 fn not_acceptable(message: &str) -> Reply {
     reply::refusal(StatusCode::NOT_ACCEPTABLE, code::SERVER_ERROR, message)
+}
+
+/// What stands behind `/mcp/` in a path; nothing for `/mcp` itself, and `None` for every other path.
+fn endpoint(path: &str) -> Option<String> {
+    match path.strip_prefix(PATH)? {
+        "" => Some(String::new()),
+        rest => decoded(rest.strip_prefix('/')?).filter(|it| !it.is_empty()),
+    }
+}
+
+/// A segment of a path without its escapes.
+fn decoded(segment: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                let (high, low) = (digit(rest.next()?)?, digit(rest.next()?)?);
+                u8::try_from(high * 16 + low).ok()?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// The path of the server.

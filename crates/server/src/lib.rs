@@ -29,6 +29,7 @@ mod handler;
 mod headers;
 mod life;
 mod log;
+mod messages;
 mod news;
 mod parts;
 mod posted;

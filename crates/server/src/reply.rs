@@ -148,6 +148,12 @@ pub(crate) fn nothing_here() -> Reply {
     with(reply(StatusCode::NOT_FOUND, body.boxed_unsync()), CONTENT_TYPE, "text/plain")
 }
 
+/// One word, for whoever watches this process.
+pub(crate) fn word(status: StatusCode, word: &'static str) -> Reply {
+    let body = Full::new(Bytes::from_static(word.as_bytes()));
+    with(reply(status, body.boxed_unsync()), CONTENT_TYPE, "text/plain")
+}
+
 /// 405: the method is wrong.
 pub(crate) fn not_that_way() -> Reply {
     let reply =

@@ -8,7 +8,7 @@ use ridethrough_core::message::{Answer, Json, Message};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout};
 
-use crate::backend::{Letter, Principal};
+use crate::backend::{Caller, Letter};
 use crate::budget::SessionBudget;
 use crate::calls::NotTaken;
 use crate::drain::Drain;
@@ -23,7 +23,7 @@ pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) number: u64,
     /// To whom it belongs.
-    pub(crate) principal: Principal,
+    pub(crate) caller: Caller,
     /// The memory that may be used for it.
     pub(crate) share: SessionBudget,
     state: Mutex<SessionState>,
@@ -61,7 +61,7 @@ impl Session {
     pub(crate) fn new(
         id: String,
         number: u64,
-        principal: Principal,
+        caller: Caller,
         share: SessionBudget,
         outbox: mpsc::Sender<Letter>,
         drain: Drain,
@@ -76,7 +76,7 @@ impl Session {
         let session = Self {
             id,
             number,
-            principal,
+            caller,
             share,
             state: Mutex::new(state),
             outbox,

@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
-use crate::backend::{Backend, Caller, Conversation, Principal, Unavailable};
+use crate::backend::{Backend, Caller, Conversation, Unavailable};
 use crate::budget::MemoryBudget;
 use crate::connections::Connections;
 use crate::drain::Drain;
@@ -69,9 +69,8 @@ impl Sessions {
         let id = random_hex::<16>().map_err(|error| unavailable(error.to_string(), FULL))?;
         let Conversation { outbox, inbox, open } = self.backend.open(caller).await?;
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
-        let principal = caller.principal.clone();
-        let session =
-            Session::new(id, number, principal, self.store.share(), outbox, self.drain.clone());
+        let (caller, share) = (caller.clone(), self.store.share());
+        let session = Session::new(id, number, caller, share, outbox, self.drain.clone());
         self.table().insert(session.id.clone(), session.clone());
         (self.tell)(SessionNews::Began { session: session.number });
         let (name, tell) = (self.backend.name().to_owned(), self.tell.clone());
@@ -89,9 +88,19 @@ impl Sessions {
         Ok(session)
     }
 
-    /// The session of this id, if it belongs to this principal; also one that is over, for a while.
-    pub(crate) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<Session>> {
-        self.table().get(id).filter(|session| session.principal == *principal).cloned()
+    /// The session of this id, if it belongs to this caller; also one that is over, for a while.
+    pub(crate) fn find(&self, id: &str, caller: &Caller) -> Option<Arc<Session>> {
+        self.table().get(id).filter(|session| session.caller == *caller).cloned()
+    }
+
+    /// Whether there is something at this endpoint.
+    pub(crate) fn serves(&self, endpoint: &str) -> bool {
+        self.backend.serves(endpoint)
+    }
+
+    /// Whether new requests are answered.
+    pub(crate) fn is_ready(&self) -> bool {
+        !self.drain.has_begun() && self.backend.is_ready()
     }
 
     /// Returns the name of the backend, which clients may see.

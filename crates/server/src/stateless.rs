@@ -16,14 +16,12 @@ mod conversation;
 mod holds;
 mod listening;
 mod listens;
-mod messages;
 mod question;
 mod refusal;
 mod request;
 mod routing;
 mod seal;
 mod sender;
-mod splice;
 mod writing;
 
 use std::collections::HashMap;
@@ -33,7 +31,7 @@ use std::time::Duration;
 use http::{HeaderMap, StatusCode};
 use ridethrough_core::message::{Answer, Id, Message, code};
 
-use crate::backend::{Caller, Principal, Unavailable};
+use crate::backend::{Caller, Unavailable};
 use crate::connections::Connection;
 use crate::headers::Headers;
 use crate::parts::ParsedMessage;
@@ -59,11 +57,11 @@ use writing::CallWriter;
 /// Answers stateless requests.
 pub(crate) struct Stateless {
     sessions: Arc<Sessions>,
-    shared: Mutex<HashMap<Principal, Slot>>,
+    shared: Mutex<HashMap<Caller, Slot>>,
     holds: Arc<Holds>,
 }
 
-/// The conversation of a principal. It is locked while one is opened.
+/// The conversation of a principal at one endpoint. It is locked while one is opened.
 type Slot = Arc<tokio::sync::Mutex<Option<Arc<SharedConversation>>>>;
 
 impl Stateless {
@@ -157,8 +155,7 @@ impl Stateless {
         if let Err(refusal) = request.check_arguments(headers, &conversation).await {
             return Ok(refused(&request.id, refusal));
         }
-        let writer =
-            CallWriter { holds: self.holds.clone(), principal: seal::principal(&caller.principal) };
+        let writer = CallWriter { holds: self.holds.clone(), principal: seal::principal(caller) };
         if let Some(state) = request.round.state.take() {
             return Ok(self.resume(writer, request, &state).await);
         }
@@ -213,10 +210,10 @@ impl Stateless {
     async fn conversation(&self, caller: &Caller) -> Result<Arc<SharedConversation>, Unavailable> {
         let slot = {
             let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-            if shared.len() >= MANY && !shared.contains_key(&caller.principal) {
+            if shared.len() >= MANY && !shared.contains_key(caller) {
                 shared.retain(|_, slot| is_in_use(slot));
             }
-            shared.entry(caller.principal.clone()).or_default().clone()
+            shared.entry(caller.clone()).or_default().clone()
         };
         if let Some(open) = slot.try_lock().ok().and_then(|slot| open_in(&slot)) {
             return Ok(open);

@@ -10,6 +10,7 @@ use futures_util::stream::FuturesUnordered;
 use ridethrough::Era;
 use ridethrough_core::message::code;
 use ridethrough_core::message::notification;
+use ridethrough_core::message::splice;
 use ridethrough_core::message::{Answer, Id, Json};
 use ridethrough_core::{ExchangeId, QuestionId};
 use tokio::io::AsyncWrite;
@@ -22,7 +23,6 @@ use crate::listens::{Listens, UPDATED};
 use crate::lists::Kind;
 use crate::modern::{self, Offers, Question, Sender};
 use crate::rounds::{Due, Rounds, Subject, TakenUp};
-use crate::splice;
 
 /// The state for a host of the stateless revision.
 #[derive(Default)]
@@ -189,7 +189,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             // client must see them to know that.
             None => self.begin_modern(id, method, params, sender),
             Some(visited) if modern::were_visited(visited) => {
-                let params = splice::without(&params, &["inputResponses"]);
+                let params = params.without(&["inputResponses"]);
                 self.begin_visited(id, method, params, sender, true);
             }
             Some(_) => {

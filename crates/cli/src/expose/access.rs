@@ -9,7 +9,7 @@ use crate::misuse::Misuse;
 
 /// The credentials that clients must show.
 #[derive(Debug)]
-pub(super) enum Shown {
+pub(crate) enum Shown {
     /// A token that `expose` made.
     Fresh(Token),
     Nothing,
@@ -19,7 +19,7 @@ pub(super) enum Shown {
 
 impl Shown {
     /// Decides which credentials clients must show.
-    pub(super) fn read(
+    pub(crate) fn read(
         variable: Option<&str>,
         nothing: bool,
         listen: &ListenAddress,
@@ -55,7 +55,7 @@ impl Shown {
     }
 
     /// Returns the policy that admits clients. A host or an origin that could never match is wrong usage.
-    pub(super) fn access(
+    pub(crate) fn access(
         &self,
         ip: IpAddr,
         hosts: &[String],
@@ -82,7 +82,7 @@ impl Shown {
     }
 
     /// Returns the lines for a person when the server is ready. One of them holds the token.
-    pub(super) fn welcome(&self, name: &str, url: &str, listen: &ListenAddress) -> Vec<String> {
+    pub(crate) fn welcome(&self, name: &str, url: &str, listen: &ListenAddress) -> Vec<String> {
         let mut lines =
             vec![format!("`{name}` is at {url}, with a process for each session; Ctrl-C stops")];
         match self {
@@ -106,7 +106,7 @@ impl Shown {
     }
 }
 
-pub(super) fn misuse(what: &str, hint: &str) -> Misuse {
+pub(crate) fn misuse(what: &str, hint: &str) -> Misuse {
     let tried = "the flags were read; nothing was started".to_owned();
     Misuse { what: what.to_owned(), tried, hint: hint.to_owned() }
 }

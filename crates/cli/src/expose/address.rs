@@ -9,7 +9,7 @@ use crate::misuse::Misuse;
 
 /// An address of this machine and a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ListenAddress(SocketAddr);
+pub(crate) struct ListenAddress(SocketAddr);
 
 impl FromStr for ListenAddress {
     type Err = &'static str;
@@ -24,16 +24,16 @@ impl FromStr for ListenAddress {
 }
 
 impl ListenAddress {
-    pub(super) const fn ip(&self) -> IpAddr {
+    pub(crate) const fn ip(&self) -> IpAddr {
         self.0.ip()
     }
 
     /// Whether only this machine can reach the address.
-    pub(super) fn is_local(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         self.0.ip().to_canonical().is_loopback()
     }
 
-    pub(super) async fn bind(&self) -> Result<TcpListener, Misuse> {
+    pub(crate) async fn bind(&self) -> Result<TcpListener, Misuse> {
         TcpListener::bind(self.0).await.map_err(|error| Misuse {
             what: format!("`{}` cannot be listened on: {error}", self.0),
             tried: "it was asked of the system once; no server was started".to_owned(),
@@ -43,7 +43,7 @@ impl ListenAddress {
     }
 
     /// Where a client on this machine finds the server.
-    pub(super) fn url(&self, scheme: &str, port: u16) -> String {
+    pub(crate) fn url(&self, scheme: &str, port: u16) -> String {
         let ip = match self.0.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

@@ -22,14 +22,14 @@ use tokio::time::timeout;
 use super::voice::Voice;
 
 /// A request to stop `expose`, if there is one.
-pub(super) struct ExposeStop {
+pub(crate) struct ExposeStop {
     /// The exit code, once there is a request.
     asked: watch::Receiver<Option<u8>>,
 }
 
 impl ExposeStop {
     /// Waits for signals from here on. After the first, the process has `longest` to end by itself.
-    pub(super) fn listen(voice: Voice, longest: Duration) -> io::Result<Self> {
+    pub(crate) fn listen(voice: Voice, longest: Duration) -> io::Result<Self> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let (tell, asked) = watch::channel(None);
         let entered = runtime.enter();
@@ -50,7 +50,7 @@ impl ExposeStop {
     }
 
     /// Waits for a request to stop, and returns the exit code that shells give to the signal.
-    pub(super) async fn asked(&mut self) -> u8 {
+    pub(crate) async fn asked(&mut self) -> u8 {
         match self.asked.wait_for(Option::is_some).await.map(|code| *code) {
             Ok(Some(code)) => code,
             // The sender is gone, so no request can come.

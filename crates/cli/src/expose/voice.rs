@@ -12,7 +12,7 @@ use ridethrough_bridge::harmless;
 
 /// Writes lines to stderr. Clones share one queue.
 #[derive(Clone)]
-pub(super) struct Voice {
+pub(crate) struct Voice {
     lines: SyncSender<VoiceState>,
     lost: Arc<AtomicUsize>,
 }
@@ -25,7 +25,7 @@ enum VoiceState {
 
 impl Voice {
     /// Starts the thread that writes to stderr.
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Self::on(io::stderr())
     }
 
@@ -40,14 +40,14 @@ impl Voice {
     }
 
     /// Queues a line.
-    pub(super) fn tell(&self, line: &str) {
+    pub(crate) fn tell(&self, line: &str) {
         if self.lines.try_send(VoiceState::Line(harmless(line))).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Waits until everything is written, but not for long.
-    pub(super) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         let (done, all_told) = sync_channel(1);
         // If the queue is full the reader is stuck, and waiting is of no use.
         if self.lines.try_send(VoiceState::Pause(done)).is_ok() {

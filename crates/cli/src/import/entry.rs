@@ -195,8 +195,13 @@ fn remote(node: &Node, url: &Node) -> Result<Remote, &'static str> {
 
 /// Returns the key that was perhaps meant by an unknown key of an entry.
 pub(crate) fn meant_key(key: &str) -> Option<&'static str> {
-    let known = || LOCAL.iter().chain(&URLS).chain(&KNOWN).chain(&TYPES).chain(&SWITCHES).copied();
-    if known().any(|it| it == key) { None } else { near::nearest(key, known()).first().copied() }
+    let of_hosts =
+        || LOCAL.iter().chain(&URLS).chain(&KNOWN).chain(&TYPES).chain(&SWITCHES).copied();
+    // Keys of hosts such as `alwaysAllow` resemble those of the gateway, and are not meant as one.
+    if of_hosts().chain(GATEWAY).any(|it| it == key) {
+        return None;
+    }
+    near::nearest(key, of_hosts()).first().copied()
 }
 
 /// Returns the members for which the test is true, each once, and the byte ranges of their values.
@@ -230,6 +235,21 @@ const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 const KNOWN: [&str; 4] = ["headers", "http_headers", "env_http_headers", "bearer_token_env_var"];
 const LOCAL: [&str; 4] = ["command", "args", "cwd", "env"];
 const SWITCHES: [&str; 2] = ["disabled", "enabled"];
+/// What only the gateway knows of a server.
+const GATEWAY: [&str; 12] = [
+    "allow",
+    "deny",
+    "hide",
+    "idle",
+    "links",
+    "pin",
+    "places",
+    "prefix",
+    "queue",
+    "read_only",
+    "rename",
+    "share",
+];
 const TYPES: [&str; 3] = ["type", "transport", "transportType"];
 
 #[cfg(test)]

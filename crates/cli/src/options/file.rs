@@ -90,6 +90,9 @@ fn take(layer: &mut Layer, key: &str, value: Value) -> Result<(), Fault> {
             let era = value.as_str().and_then(|it| EraChoice::from_str(it, false).ok());
             layer.era = Some(era.ok_or(Fault::Wrong(ERAS))?);
         }
+        // Read by the gateway alone.
+        ("gateway", Value::Table(_)) => {}
+        ("gateway", _) => return Err(Fault::Wrong("must be a table")),
         ("header", value) => layer.headers = strings(value)?,
         ("max-message", value) => {
             let text = match value {
@@ -159,10 +162,11 @@ pub(super) fn wrong(path: &Path, fault: &str) -> Misuse {
 }
 
 const SECONDS: &str = "must be a number of seconds, 0.001 to 31536000";
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 12] = [
     "bearer-env",
     "cacert",
     "era",
+    "gateway",
     "header",
     "max-message",
     "policy",

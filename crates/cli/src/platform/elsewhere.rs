@@ -12,7 +12,7 @@ use ridethrough_bridge::Gauge;
 use crate::misuse::Misuse;
 use crate::options::Origin;
 
-pub(crate) use {refused as expose, refused as status, refused as supervise};
+pub(crate) use {refused as expose, refused as gateway, refused as status, refused as supervise};
 
 /// A command that does not exist on this platform.
 pub(crate) mod refused {
@@ -62,6 +62,11 @@ pub(crate) const fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
 }
 
 pub(crate) const fn sync_folder(_: &Path) {}
+
+/// A file has the rights of its folder, which is one of the user's own.
+pub(crate) const fn is_ours_alone(_: &Path) -> bool {
+    true
+}
 
 pub(crate) const fn discard_typed() {}
 

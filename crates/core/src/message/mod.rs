@@ -7,14 +7,17 @@ pub mod code;
 mod elements;
 mod envelope;
 mod json;
+mod list_kind;
 pub mod notification;
 mod scan;
+pub mod splice;
 mod write;
 
 pub use elements::{Elements, NotAnArray};
 pub use envelope::{Incoming, NotJsonRpc};
 pub(crate) use json::member;
 pub use json::{Json, NotJson};
+pub use list_kind::ListKind;
 pub(crate) use write::{
     Meta, Params, answer_body, notification_body, stateless_notification_body, with_caller_token,
 };

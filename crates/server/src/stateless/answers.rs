@@ -4,12 +4,12 @@
 //! own.
 
 use bytes::Bytes;
+use ridethrough_core::message::splice::{self, is_object, text};
 use ridethrough_core::message::{Answer, Id, Json, code};
 use serde_json::json;
 
 use super::refusal::supported;
 use super::sender::Offers;
-use super::splice::{self, is_object, text};
 
 /// Returns the text of an answer, in pieces: a large result is not copied.
 pub(crate) fn written(id: &Id, answer: &Answer, method: &str, server: Option<&Json>) -> Vec<Bytes> {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use ridethrough_core::message::splice::with_member;
 use ridethrough_core::message::{Answer, Id, Incoming, Json, Message, code, notification};
 use tokio::time::{Instant, sleep_until};
 
@@ -21,7 +22,6 @@ use super::question::{CallState, Question};
 use super::refusal::missing_capability;
 use super::seal::Digest;
 use super::sender::{LogLevel, Sender, needed};
-use super::splice::with_member;
 use crate::reader::{Piece, Reader};
 
 /// A call that is under way. Dropping it cancels it.

@@ -21,11 +21,11 @@ use tokio::time::timeout;
 
 use super::answers::can_ask;
 use super::listens::Listens;
-use super::messages::{notification, request, response};
 use super::question::CallState;
 use super::sender::{LogLevel, needed};
 use crate::backend::{Caller, Unavailable};
 use crate::fault::Over;
+use crate::parts::ParsedMessage;
 use crate::posted::Posted;
 use crate::reader::{Piece, Reader};
 use crate::session::{Session, Unclaimed, Undelivered};
@@ -64,7 +64,7 @@ impl SharedConversation {
             retry_after: Duration::ZERO,
         };
         session.lock().version = Some(Version::LATEST_LEGACY.as_str().to_owned());
-        let hello = request(0, "initialize", Some(&hello()));
+        let hello = ParsedMessage::request(Id::of_number(0), "initialize", Some(&hello()));
         let answer = match session.ask(Posted::of(hello), Carries::Answers).await {
             Ok(reader) => timeout(PATIENCE, answer_of(reader)).await.map_err(|_| late())?,
             Err(_) => None,
@@ -81,7 +81,8 @@ impl SharedConversation {
             let what = format!("`{}` refuses `initialize`: {}", sessions.name(), said.message);
             return Err(Unavailable { what, retry_after: Duration::ZERO });
         };
-        let greeted = notification("notifications/initialized", &Json::empty_object());
+        let greeted =
+            ParsedMessage::notification("notifications/initialized", Some(&Json::empty_object()));
         if session.tell(Posted::of(greeted)).await.is_err() {
             return Err(late());
         }
@@ -133,7 +134,8 @@ impl SharedConversation {
 
     /// Sends a request of the server's own. `None` if the conversation ends, or no answer comes for too long.
     pub(crate) async fn request(&self, method: &str, params: &Json) -> Option<Answer> {
-        let asked = request(self.number(), method, Some(params));
+        let id = Id::of_number(self.number());
+        let asked = ParsedMessage::request(id, method, Some(params));
         let reader = self.session.ask(Posted::of(asked), Carries::Answers).await.ok()?;
         timeout(PATIENCE, answer_of(reader)).await.ok()?
     }
@@ -141,13 +143,13 @@ impl SharedConversation {
     /// Sends the answer to a question of the backend.
     pub(crate) async fn answer(&self, id: &Id, answer: &Answer) {
         // It fails only if the conversation is over, and then nobody waits for it.
-        let _ = self.session.tell(Posted::of(response(id, answer))).await;
+        let _ = self.session.tell(Posted::of(ParsedMessage::response(id, answer))).await;
     }
 
     /// Sends a cancellation. The answer of the call is not waited for.
     pub(crate) async fn cancel(&self, number: u64, reason: &str) {
         let params = Json::from(json!({ "requestId": number, "reason": reason }));
-        let cancelled = notification(notification::CANCELLED, &params);
+        let cancelled = ParsedMessage::notification(notification::CANCELLED, Some(&params));
         // It fails only if the conversation is over, and so is the call then.
         let _ = self.session.tell(Posted::of(cancelled)).await;
     }

@@ -6,10 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ridethrough_core::message::splice::{self, is_object, text};
 use ridethrough_core::message::{Json, notification};
 use tokio::sync::Notify;
-
-use super::splice::{is_object, text};
 
 /// All open requests of a conversation.
 #[derive(Debug, Default)]
@@ -161,8 +160,8 @@ pub(crate) fn family(method: &str) -> &'static str {
 pub(crate) fn tagged(method: &str, params: Option<&Json>, id: &Json) -> String {
     let params = params.cloned().unwrap_or_else(Json::empty_object);
     let meta = params.member("_meta").unwrap_or_else(Json::empty_object);
-    let meta = super::splice::with_member(&meta, SUBSCRIPTION, id);
-    let params = super::splice::with_member(&params, "_meta", &meta);
+    let meta = splice::with_member(&meta, SUBSCRIPTION, id);
+    let params = splice::with_member(&params, "_meta", &meta);
     let method = text(method);
     format!(r#"{{"jsonrpc":"2.0","method":{},"params":{}}}"#, method.as_str(), params.as_str())
 }

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ridethrough_core::message::splice::text;
 use ridethrough_core::message::{Id, Json};
 use tokio::sync::Notify;
 
 use super::sender::{LogLevel, Sender};
-use super::splice::text;
 
 /// A question of the backend.
 #[derive(Clone, Debug)]

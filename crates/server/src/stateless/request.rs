@@ -5,7 +5,6 @@ use ridethrough_core::message::{Id, Json};
 
 use super::answers::{are_pages, is_gone, were_visited};
 use super::conversation::SharedConversation;
-use super::messages;
 use super::refusal::Refusal;
 use super::routing;
 use super::seal::{self, Digest};
@@ -84,7 +83,8 @@ impl Request {
         let token = self.sender.token.as_ref().map(|_| number);
         let size = params.as_bytes().len();
         let write = move || {
-            let message = messages::request(number, &method, Some(&passed_on(&params, token)));
+            let params = passed_on(&params, token);
+            let message = ParsedMessage::request(Id::of_number(number), &method, Some(&params));
             // Read again, a message and its text share their bytes.
             let json = Json::new(message.text.clone()).ok();
             json.and_then(|json| ParsedMessage::read(&json).ok()).unwrap_or(message)

@@ -11,7 +11,7 @@ use aws_lc_rs::rand;
 use ridethrough_core::message::Json;
 use serde_json::Value;
 
-use crate::backend::Principal;
+use crate::backend::Caller;
 
 /// The key that seals and opens handles.
 pub(crate) struct Sealer(RandomizedNonceKey);
@@ -91,9 +91,10 @@ pub(crate) fn subject(method: &str, params: Option<&Json>) -> Digest {
     sha256(&[method.as_bytes(), b"\0", canonical.as_bytes()].concat())
 }
 
-/// What identifies a principal.
-pub(crate) fn principal(principal: &Principal) -> Digest {
-    sha256(principal.name().as_bytes())
+/// What identifies a principal at one endpoint.
+pub(crate) fn principal(caller: &Caller) -> Digest {
+    // A name has no line end.
+    sha256(format!("{}\n{}", caller.principal.name(), caller.endpoint).as_bytes())
 }
 
 fn sha256(text: &[u8]) -> Digest {

@@ -1,10 +1,10 @@
 //! The sender of a stateless request, as the `_meta` of its params describes it.
 
 use ridethrough_core::Version;
+use ridethrough_core::message::splice::{self, is_object};
 use ridethrough_core::message::{Json, code};
 
 use super::refusal::Refusal;
-use super::splice::{self, is_object};
 
 /// The sender of a request, as it describes itself.
 #[derive(Clone, Debug)]

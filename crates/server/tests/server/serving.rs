@@ -205,3 +205,26 @@ async fn begin(rig: &mut Rig) -> (String, crate::rig::Puppet) {
 fn hello() -> Value {
     json!({"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}})
 }
+
+#[tokio::test(start_paused = true)]
+async fn whoever_watches_needs_no_token_and_hears_one_word() {
+    let rig = Rig::new();
+    let ask = |path: &str| {
+        let mut request = with(request(Method::GET, ""), "authorization", None);
+        *request.uri_mut() = path.parse().unwrap();
+        request
+    };
+
+    let mut alive = rig.send(ask("/healthz")).await;
+    assert_eq!((alive.status.as_u16(), &*alive.text().await), (200, "alive"));
+    let mut ready = rig.send(ask("/readyz")).await;
+    assert_eq!((ready.status.as_u16(), &*ready.text().await), (200, "ready"));
+    for path in ["/mcp", "/mcp/", "/mcp/a", "/healthz/x"] {
+        assert_eq!(rig.send(ask(path)).await.status, 401, "{path}");
+    }
+    for path in ["/mcp/", "/mcp/a", "/mcpx", "/mcp%2fa"] {
+        let mut request = request(Method::GET, "");
+        *request.uri_mut() = path.parse().unwrap();
+        assert_eq!(rig.send(request).await.status, 404, "nothing is at {path}");
+    }
+}

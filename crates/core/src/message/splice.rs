@@ -1,10 +1,10 @@
 //! Changes one member of an object and leaves every other byte what it was.
 
+use super::Json;
 use bytes::Bytes;
-use ridethrough_core::message::Json;
 
 /// Returns the object with this value for this key, in its old place or behind the others.
-pub(crate) fn with_member(object: &Json, key: &str, value: &Json) -> Json {
+pub fn with_member(object: &Json, key: &str, value: &Json) -> Json {
     let Some(old) = object.member(key) else {
         return object.with_members([(key.to_owned(), value.clone())]);
     };
@@ -15,24 +15,23 @@ pub(crate) fn with_member(object: &Json, key: &str, value: &Json) -> Json {
     Json::new(format!("{before}{}{behind}", value.as_str())).expect("JSON in place of JSON")
 }
 
-/// Returns the object without these keys.
-pub(crate) fn without(object: &Json, keys: &[&str]) -> Json {
-    let kept = object.members().into_iter().filter(|(key, _)| !keys.contains(&key.as_str()));
-    Json::empty_object().with_members(kept)
-}
-
 /// Returns the text in bytes of its own: those that it came in may be part of a large buffer.
-pub(crate) fn copied(json: &Json) -> Json {
+pub fn copied(json: &Json) -> Json {
     Json::new(Bytes::copy_from_slice(json.as_bytes())).expect("a copy of JSON is JSON")
 }
 
+/// Returns a text as JSON.
+pub fn text(text: &str) -> Json {
+    Json::of(text).expect("a string is JSON")
+}
+
 /// Whether this is an object.
-pub(crate) fn is_object(json: &Json) -> bool {
+pub fn is_object(json: &Json) -> bool {
     json.as_str().starts_with('{')
 }
 
 /// Returns an array of these elements.
-pub(crate) fn array<'a>(elements: impl IntoIterator<Item = &'a Json>) -> Json {
+pub fn array<'a>(elements: impl IntoIterator<Item = &'a Json>) -> Json {
     let elements: Vec<&str> = elements.into_iter().map(Json::as_str).collect();
     Json::new(format!("[{}]", elements.join(","))).expect("made of JSON")
 }
@@ -52,14 +51,6 @@ mod tests {
 
             assert_eq!(changed.as_str(), expected);
         }
-    }
-
-    #[test]
-    fn what_is_taken_out_leaves_the_others_in_their_order_and_as_they_are() {
-        let object = Json::new(r#"{ "n": 1.10 , "v" : {"v":1} , "w":2 }"#).unwrap();
-
-        assert_eq!(without(&object, &["v"]).as_str(), r#"{"n":1.10,"w":2}"#);
-        assert_eq!(without(&object, &["n", "v", "w"]).as_str(), "{}");
     }
 
     #[test]

@@ -1,0 +1,93 @@
+//! What a config file means for the gateway: the servers, with the way to each.
+
+use std::path::{Path, PathBuf};
+
+use ridethrough_gateway::ServerSettings;
+
+use super::connect::ServerWay;
+use super::pins;
+use crate::import::{GatewayFile, GatewayServer, Reached, read_for_gateway, safe};
+use crate::misuse::Misuse;
+use crate::{options, platform};
+
+/// A config file that was read.
+pub(super) struct GatewayConfig {
+    pub(super) servers: Vec<ServerSettings>,
+    pub(super) children: usize,
+    pub(super) disabled: Vec<String>,
+}
+
+/// Returns the file to read: the one that was named, or the user's own. What lies in the working directory is
+/// never read unasked.
+pub(super) fn path(named: Option<&Path>) -> Result<PathBuf, Misuse> {
+    let own = options::users_file();
+    match named.map(Path::to_owned).or(own) {
+        Some(path) if path.is_file() => Ok(path),
+        Some(path) => Err(Misuse {
+            what: format!("there is no file `{}`", safe(&path.to_string_lossy())),
+            tried: "nothing was started".to_owned(),
+            hint: "name the config file of an MCP host: `ridethrough gateway --config mcp.json`"
+                .to_owned(),
+        }),
+        None => Err(Misuse {
+            what: "this user has no folder for settings".to_owned(),
+            tried: "nothing was started".to_owned(),
+            hint: "name a file with `--config FILE`".to_owned(),
+        }),
+    }
+}
+
+/// Reads a config file. Nothing is started and nothing is sent.
+pub(super) fn read(path: &Path) -> Result<GatewayConfig, Misuse> {
+    let file = read_for_gateway(path).map_err(|faults| wrong(path, &faults))?;
+    check_programs(path, &file)?;
+    let GatewayFile { children, servers, disabled } = file;
+    let servers: Vec<_> = servers.into_iter().map(settings).collect();
+    if servers.is_empty() {
+        let fault = "it names no server that is switched on".to_owned();
+        return Err(wrong(path, &[fault]));
+    }
+    Ok(GatewayConfig { servers, children: children.unwrap_or(MOST_CHILDREN), disabled })
+}
+
+/// A command is started only if nobody else can have written it.
+fn check_programs(path: &Path, file: &GatewayFile) -> Result<(), Misuse> {
+    let is_program = |it: &GatewayServer| matches!(it.reached, Reached::Local(_));
+    if !file.servers.iter().any(is_program) || platform::is_ours_alone(path) {
+        return Ok(());
+    }
+    Err(Misuse {
+        what: format!(
+            "`{}` names programs to start, and others can write it",
+            safe(&path.to_string_lossy())
+        ),
+        tried: "it was read; nothing was started".to_owned(),
+        hint: "make it yours alone: `chmod go-w FILE`, and `chown` if it is another's".to_owned(),
+    })
+}
+
+fn settings(server: GatewayServer) -> ServerSettings {
+    let GatewayServer { name, reached, rules, share, places, queue, links, idle } = server;
+    let mut settings = ServerSettings::new(&name, ServerWay::new(reached));
+    settings.approved = rules.is_pinned.then(|| pins::read(&name)).flatten();
+    settings.rules = rules;
+    settings.share = share.unwrap_or(settings.share);
+    settings.places = places.unwrap_or(settings.places);
+    settings.queue = queue.unwrap_or(settings.queue);
+    settings.links = links.unwrap_or(settings.links);
+    settings.idle = idle.unwrap_or(settings.idle);
+    settings
+}
+
+fn wrong(path: &Path, faults: &[String]) -> Misuse {
+    let path = safe(&path.to_string_lossy());
+    let faults: Vec<_> = faults.iter().map(|it| safe(it)).collect();
+    Misuse {
+        what: format!("`{path}` cannot be used: {}", faults.join("; ")),
+        tried: "it was read; nothing was started".to_owned(),
+        hint: "mend the file; `ridethrough gateway schema` says what may be in it".to_owned(),
+    }
+}
+
+/// As many processes as a machine takes that people work on.
+const MOST_CHILDREN: usize = 64;

@@ -1,0 +1,40 @@
+//! Approved definitions of tools, one small file for each server.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use ridethrough_bridge::disk;
+use ridethrough_gateway::Approved;
+
+use crate::kept;
+
+/// Reads what was approved of a server; `None` if nothing was, or if the file is not ours.
+pub(super) fn read(server: &str) -> Option<Approved> {
+    let text = disk::read(&path(server)?, MOST).ok()??;
+    let hashes: BTreeMap<String, String> = serde_json::from_slice(&text).ok()?;
+    Some(Approved::from_hashes(hashes))
+}
+
+/// Keeps what was approved of a server; or says why that cannot be done.
+pub(super) fn keep(server: &str, approved: &Approved) -> Result<(), String> {
+    let path = path(server).ok_or("this user has no folder of its own")?;
+    let text = serde_json::to_vec(approved.hashes()).map_err(|error| error.to_string())?;
+    disk::write(&path, &text).map_err(|error| error.to_string())
+}
+
+/// Forgets what was approved, so that the next definitions that are seen are.
+pub(super) fn forget(server: &str) -> Result<(), String> {
+    let path = path(server).ok_or("this user has no folder of its own")?;
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn path(server: &str) -> Option<PathBuf> {
+    let name = format!("{}.json", &disk::digest(server.as_bytes())[..32]);
+    Some(kept::state()?.join("pins").join(name))
+}
+
+const MOST: u64 = 4 << 20;

@@ -1,0 +1,331 @@
+//! A config file as the gateway reads it: every server that it names, and what it says about its tools.
+//!
+//! A file of any host works as it is. What only the gateway knows stands beside what starts a server. Every
+//! fault names the line and the column, and none repeats a value.
+
+use std::path::Path;
+use std::time::Duration;
+
+use ridethrough_gateway::{Prefix, Rules, Share};
+
+use super::entry::{Entry, EntryKind, meant_key};
+use super::file::{File, Trust, Unread};
+use super::host::Host;
+use super::places::{ConfigPlace, ConfigScope, Folders};
+use super::reach::Reached;
+use super::tree::{Broken, Node, Value};
+use crate::options;
+
+/// A config file of the gateway.
+pub(crate) struct GatewayFile {
+    /// The most processes of local servers at once.
+    pub(crate) children: Option<usize>,
+    pub(crate) servers: Vec<GatewayServer>,
+    /// The names of servers that are switched off.
+    pub(crate) disabled: Vec<String>,
+}
+
+/// One server of it.
+pub(crate) struct GatewayServer {
+    pub(crate) name: String,
+    pub(crate) reached: Reached,
+    pub(crate) rules: Rules,
+    pub(crate) share: Option<Share>,
+    pub(crate) places: Option<usize>,
+    pub(crate) queue: Option<usize>,
+    pub(crate) links: Option<usize>,
+    pub(crate) idle: Option<Duration>,
+}
+
+/// Reads a config file for the gateway; or says everything that is wrong with it, each in a line.
+pub(crate) fn read_for_gateway(path: &Path) -> Result<GatewayFile, Vec<String>> {
+    let folders = Folders::here();
+    let is_own = options::users_file().is_some_and(|own| own == path);
+    let place = if is_own {
+        let (path, host) = (path.to_owned(), Host::Ridethrough);
+        ConfigPlace { path, host, scope: ConfigScope::User }
+    } else {
+        Folders::named(path)
+    };
+    let file = File::read(place).map_err(|why| {
+        vec![match why {
+            Unread::Broken(broken) => broken.to_string(),
+            Unread::Lost(error) => format!("it cannot be read: {error}"),
+        }]
+    })?;
+    let mut reading = Reading { file: &file, faults: Vec::new() };
+    let read = reading.read(&folders);
+    if reading.faults.is_empty() { Ok(read) } else { Err(reading.faults) }
+}
+
+/// A file that is being read, and what was found wrong with it.
+struct Reading<'a> {
+    file: &'a File,
+    faults: Vec<String>,
+}
+
+impl Reading<'_> {
+    fn read(&mut self, folders: &Folders) -> GatewayFile {
+        let file = self.file;
+        let gateway = file.document.root.get("gateway");
+        let children = gateway.and_then(|it| self.number(it, "children", 1..=10_000));
+        let mut servers = Vec::new();
+        let mut disabled = Vec::new();
+        // Servers that a host keeps for one project are not for a gateway.
+        for entry in file.entries.iter().filter(|it| it.project.is_none()) {
+            if entry.is_disabled {
+                disabled.push(entry.name.clone());
+                continue;
+            }
+            servers.extend(self.server(entry, folders));
+        }
+        GatewayFile { children, servers, disabled }
+    }
+
+    fn server(&mut self, entry: &Entry, folders: &Folders) -> Option<GatewayServer> {
+        if entry.name.is_empty() || entry.name.chars().any(char::is_control) {
+            self.fault(
+                entry.span.start,
+                "the name of a server is empty, or has control characters",
+            );
+            return None;
+        }
+        if let EntryKind::Unknown(why) = &entry.kind {
+            self.fault(entry.span.start, &format!("server `{}`: {why}", entry.name));
+            return None;
+        }
+        let reached = match self.file.reach(entry, folders, Trust::Full) {
+            Ok(reached) => reached,
+            Err(why) => {
+                self.fault(entry.span.start, &format!("server `{}`: {why}", entry.name));
+                return None;
+            }
+        };
+        let node = at(&self.file.document.root, &entry.span)?;
+        for (key, value) in node.members() {
+            if let Some(meant) = meant_key(key) {
+                let what = format!("`{key}` is not known; did you mean `{meant}`?");
+                self.fault(value.span.start, &what);
+            }
+        }
+        Some(GatewayServer {
+            name: entry.name.clone(),
+            reached,
+            rules: self.rules(node),
+            share: self.share(node),
+            places: self.number(node, "places", 1..=10_000),
+            queue: self.number(node, "queue", 0..=100_000),
+            links: self.number(node, "links", 1..=10_000),
+            idle: self
+                .number(node, "idle", 1..=86_400)
+                .map(|it| Duration::from_secs(it.try_into().unwrap_or(u64::MAX))),
+        })
+    }
+
+    fn rules(&mut self, node: &Node) -> Rules {
+        let mut rules = Rules::default();
+        match node.get("prefix") {
+            None | Some(Node { value: Value::Flag(true), .. }) => {}
+            Some(Node { value: Value::Flag(false), .. }) => rules.prefix = Prefix::None,
+            Some(Node { value: Value::Text(text), .. }) => {
+                rules.prefix = Prefix::Text(text.clone())
+            }
+            Some(other) => self.fault(other.span.start, "`prefix` must be a text, true or false"),
+        }
+        rules.allow = self.texts(node, "allow");
+        rules.deny = self.texts(node, "deny");
+        rules.hide = self.texts(node, "hide");
+        rules.is_read_only = self.flag(node, "read_only");
+        rules.is_pinned = self.flag(node, "pin");
+        if let Some(renames) = node.get("rename") {
+            if !renames.is_object() {
+                self.fault(renames.span.start, "`rename` must be a table of new names");
+            }
+            for (old, new) in renames.members() {
+                match new.text().filter(|it| !it.is_empty()) {
+                    Some(new) => drop(rules.renames.insert(old.clone(), new.to_owned())),
+                    None => self.fault(new.span.start, "a new name must be a text"),
+                }
+            }
+        }
+        rules
+    }
+
+    fn share(&mut self, node: &Node) -> Option<Share> {
+        let share = node.get("share")?;
+        match share.text() {
+            Some("all") => Some(Share::All),
+            Some("session") => Some(Share::Session),
+            Some("user") => Some(Share::User),
+            _ => {
+                let what = "`share` must be \"session\", \"user\" or \"all\"";
+                self.fault(share.span.start, what);
+                None
+            }
+        }
+    }
+
+    fn texts(&mut self, node: &Node, key: &str) -> Vec<String> {
+        let Some(list) = node.get(key) else { return Vec::new() };
+        let texts = match &list.value {
+            Value::Array(items) => {
+                items.iter().map(|it| it.text().map(str::to_owned)).collect::<Option<Vec<_>>>()
+            }
+            _ => None,
+        };
+        if texts.is_none() {
+            self.fault(list.span.start, &format!("`{key}` must be a list of texts"));
+        }
+        texts.unwrap_or_default()
+    }
+
+    fn flag(&mut self, node: &Node, key: &str) -> bool {
+        match node.get(key) {
+            None => false,
+            Some(Node { value: Value::Flag(flag), .. }) => *flag,
+            Some(other) => {
+                self.fault(other.span.start, &format!("`{key}` must be true or false"));
+                false
+            }
+        }
+    }
+
+    fn number(
+        &mut self,
+        node: &Node,
+        key: &str,
+        bounds: std::ops::RangeInclusive<usize>,
+    ) -> Option<usize> {
+        let value = node.get(key)?;
+        let number = match &value.value {
+            Value::Other(text) => text.parse().ok().filter(|it| bounds.contains(it)),
+            _ => None,
+        };
+        if number.is_none() {
+            let (least, most) = (bounds.start(), bounds.end());
+            let what = format!("`{key}` must be a number, {least} to {most}");
+            self.fault(value.span.start, &what);
+        }
+        number
+    }
+
+    fn fault(&mut self, place: usize, what: &str) {
+        let text = self.file.document.text.as_bytes();
+        self.faults.push(Broken::at(text, place, what).to_string());
+    }
+}
+
+/// The node that stands at this place.
+fn at<'a>(node: &'a Node, span: &std::ops::Range<usize>) -> Option<&'a Node> {
+    let is_within = node.is_object() && node.span == *span;
+    if is_within {
+        return Some(node);
+    }
+    node.members().iter().find_map(|(_, member)| at(member, span))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_pasted_file_works_as_it_is() {
+        for (name, root) in [
+            ("mcp.json", "mcpServers"),
+            ("mcp.json", "servers"),
+            ("settings.json", "context_servers"),
+        ] {
+            let text = format!(
+                r#"{{ // mine
+                  "{root}": {{
+                    "files": {{"command": "npx", "args": ["-y", "server"], "env": {{"A": "b"}}}},
+                    "web": {{"type": "http", "url": "https://a.example/mcp"}},
+                    "off": {{"command": "x", "disabled": true}},
+                  }}}}"#
+            );
+
+            let file = read(name, &text).unwrap();
+
+            let names: Vec<_> = file.servers.iter().map(|it| it.name.as_str()).collect();
+            assert_eq!(names, ["files", "web"], "{root}");
+            assert!(matches!(file.servers[0].reached, Reached::Local(_)));
+            assert_eq!(file.servers[1].rules, Rules::default());
+            assert_eq!(file.disabled, ["off"]);
+        }
+    }
+
+    #[test]
+    fn what_only_the_gateway_knows_stands_beside_the_rest() {
+        let file = read(
+            "ridethrough.toml",
+            "timeout = 2\n[gateway]\nchildren = 7\n[servers.a]\nurl = 'https://a.example/mcp'\n\
+             prefix = false\nallow = ['read*']\ndeny = ['x']\nhide = ['y']\nread_only = true\n\
+             pin = true\nshare = 'all'\nplaces = 3\nqueue = 0\nlinks = 2\nidle = 60\n\
+             [servers.a.rename]\nold = 'new'\n",
+        )
+        .unwrap();
+
+        let [server] = &file.servers[..] else { panic!("one server") };
+        assert_eq!(file.children, Some(7));
+        assert_eq!(server.rules.prefix, Prefix::None);
+        assert_eq!((&*server.rules.allow[0], &*server.rules.deny[0]), ("read*", "x"));
+        assert!(server.rules.is_read_only && server.rules.is_pinned);
+        assert_eq!(server.rules.renames["old"], "new");
+        assert_eq!(server.share, Some(Share::All));
+        assert_eq!((server.places, server.queue, server.links), (Some(3), Some(0), Some(2)));
+        assert_eq!(server.idle, Some(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn every_fault_has_its_line_and_its_column_and_no_value() {
+        let text = "[servers.a]\nurl = 'https://a.example/mcp'\nshare = 's3cret'\nplaces = 's3cret'\n\
+             allow = 's3cret'\n[servers.b]\ncomand = 's3cret'\n[servers.c]\nurl = 'https://c.example'\n\
+             headrs = {}\n";
+
+        let faults = read("ridethrough.toml", text).map(|_| ()).unwrap_err();
+
+        assert_eq!(
+            faults,
+            [
+                "line 5, column 9: `allow` must be a list of texts",
+                "line 3, column 9: `share` must be \"session\", \"user\" or \"all\"",
+                "line 4, column 10: `places` must be a number, 1 to 10000",
+                "line 6, column 1: server `b`: it has neither a `command` nor a `url`",
+                "line 10, column 10: `headrs` is not known; did you mean `headers`?",
+            ]
+        );
+        let broken = read("mcp.json", "{\n  \"mcpServers\": {,}\n}").map(|_| ()).unwrap_err();
+        assert!(broken[0].starts_with("line 2, column 18: "), "{broken:?}");
+    }
+
+    #[test]
+    fn variables_are_filled_in_as_the_host_of_the_file_writes_them() {
+        let text = r#"{"mcpServers":{"a":{"url":"https://a.example/${NO_SUCH_VARIABLE_HERE}"}}}"#;
+
+        let faults = read(".mcp.json", text).map(|_| ()).unwrap_err();
+
+        assert_eq!(
+            faults,
+            [
+                "line 1, column 20: server `a`: its `url` needs the variable `NO_SUCH_VARIABLE_HERE`, \
+              which is not set"
+            ]
+        );
+    }
+
+    fn read(name: &str, text: &str) -> Result<GatewayFile, Vec<String>> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = format!("ridethrough-gateway-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        let read = read_for_gateway(&path);
+        fs::remove_dir_all(&folder).unwrap();
+        read
+    }
+}

@@ -1,0 +1,251 @@
+//! `ridethrough gateway` as a person runs it: the built binary, real sockets, real processes. The servers
+//! behind it are small shell scripts.
+
+#![cfg(test)]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+use tokio::time::{sleep, timeout};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pasted_file_is_one_endpoint_and_an_edit_changes_what_it_changes() {
+    let home = Home::new();
+    home.write("mcp.json", &config(&["a", "b"]));
+    let mut gateway = home.start(&["--config", "mcp.json", "--listen", "127.0.0.1:0"]).await;
+
+    let token = home.path("state/ridethrough/gateway-token");
+    assert_eq!(std::fs::metadata(&token).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(home.tools(&gateway.url).await, ["a_echo", "b_echo"]);
+    assert_eq!(home.tools(&format!("{}/b", gateway.url)).await, ["echo"]);
+    let called = home.run(&["call", &gateway.url, "a_echo", "--bearer-env", "TOKEN"]).await;
+    assert!(text(&called.stdout).contains("hello of a"), "{called:?}");
+    let refused = home.run(&["tools", &gateway.url]).await;
+    assert_ne!(refused.status.code(), Some(0), "{refused:?}");
+    assert!(get(&gateway.url, "/readyz").await.ends_with("ready"));
+
+    home.write("mcp.json", "{ \"mcpServers\": {,} }");
+    gateway.signal(Signal::HUP);
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(home.tools(&gateway.url).await, ["a_echo", "b_echo"], "a bad edit changes nothing");
+    home.write("mcp.json", &config(&["a", "c"]));
+    gateway.signal(Signal::HUP);
+    for _ in 0..100 {
+        if home.tools(&gateway.url).await == ["a_echo", "c_echo"] {
+            break;
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(home.tools(&gateway.url).await, ["a_echo", "c_echo"]);
+
+    gateway.signal(Signal::TERM);
+    let ended = timeout(PATIENCE, gateway.process.wait()).await.unwrap().unwrap();
+    assert_eq!(ended.code(), Some(143));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_starts_processes_has_all_servers_on_stdin_and_stdout() {
+    let home = Home::new();
+    home.write("mcp.json", &config(&["a", "b"]));
+    let mut gateway = home.command(&["gateway", "--stdio", "--config", "mcp.json"]);
+    let mut gateway = gateway.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = gateway.stdin.take().unwrap();
+    let mut lines = BufReader::new(gateway.stdout.take().unwrap()).lines();
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "host", "version": "1"}});
+
+    let mut answers = Vec::new();
+    for (id, method, params) in [
+        (1, "initialize", hello),
+        (2, "tools/list", json!({})),
+        (3, "tools/call", json!({"name": "b_echo"})),
+    ] {
+        let asked = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        stdin.write_all(format!("{asked}\n").as_bytes()).await.unwrap();
+        let answer = timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap().unwrap();
+        answers.push(serde_json::from_str::<Value>(&answer).unwrap());
+    }
+    drop(stdin);
+    let ended = timeout(PATIENCE, gateway.wait()).await.unwrap().unwrap();
+
+    assert_eq!(answers[0]["result"]["protocolVersion"], "2025-06-18");
+    assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 2);
+    assert_eq!(answers[2]["result"]["content"][0]["text"], "hello of b");
+    assert_eq!(ended.code(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_is_checked_without_starting_anything() {
+    let home = Home::new();
+    let program = json!({"command": "touch", "args": ["started"]});
+    home.write("good.json", &json!({"mcpServers": {"a": program}}).to_string());
+    home.write("bad.toml", "[servers.a]\nurl = 'https://a.example/mcp'\nplaces = 0\n");
+    home.write("shared.json", &json!({"mcpServers": {"a": program}}).to_string());
+    let others = std::fs::Permissions::from_mode(0o666);
+    std::fs::set_permissions(home.path("shared.json"), others).unwrap();
+
+    let good = home.run(&["gateway", "check", "--config", "good.json"]).await;
+    let bad = home.run(&["gateway", "check", "--config", "bad.toml"]).await;
+    let shared = home.run(&["gateway", "check", "--config", "shared.json"]).await;
+    let nowhere = home.run(&["gateway", "check"]).await;
+
+    assert_eq!((good.status.code(), text(&good.stdout)), (Some(0), "a: a program\n"));
+    assert_eq!(bad.status.code(), Some(2));
+    let said = text(&bad.stderr);
+    assert!(said.contains("line 3, column 10: `places` must be a number, 1 to 10000"), "{said}");
+    assert!(text(&shared.stderr).contains("others can write it"), "{shared:?}");
+    assert_eq!((shared.status.code(), nowhere.status.code()), (Some(2), Some(2)));
+    assert!(!home.path("started").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_schema_takes_the_example_of_the_documents() {
+    let home = Home::new();
+    let page = include_str!("../../../docs/gateway.md");
+    let example = page.split_once("```toml\n").unwrap().1.split_once("```").unwrap().0;
+    home.write("ridethrough.toml", example);
+    let parsed: toml::Value = toml::from_str(example).unwrap();
+
+    let schema = home.run(&["gateway", "schema"]).await;
+    let schema: Value = serde_json::from_slice(&schema.stdout).unwrap();
+    let checked = home
+        .command(&["gateway", "check", "--config", "ridethrough.toml"])
+        .env("ISSUES_TOKEN", "t")
+        .output()
+        .await
+        .unwrap();
+
+    let example = serde_json::to_value(parsed).unwrap();
+    assert!(jsonschema::is_valid(&schema, &example));
+    assert!(!jsonschema::is_valid(&schema, &json!({"servers": {"a": {"url": "u", "places": 0}}})));
+    assert!(!jsonschema::is_valid(&schema, &json!({"servers": {"a": {}}})));
+    assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+}
+
+/// A folder of a test's own, in which everything is kept.
+struct Home(PathBuf);
+
+struct Started {
+    process: Child,
+    url: String,
+}
+
+impl Home {
+    fn new() -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("gateway-{}-{number}", std::process::id());
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+        std::fs::set_permissions(self.path(name), std::fs::Permissions::from_mode(0o600)).unwrap();
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
+        command.args(words).current_dir(&self.0).env("HOME", &self.0).kill_on_drop(true);
+        for (name, folder) in [
+            ("XDG_CONFIG_HOME", "config"),
+            ("XDG_STATE_HOME", "state"),
+            ("XDG_CACHE_HOME", "cache"),
+        ] {
+            command.env(name, self.path(folder));
+        }
+        let token = std::fs::read_to_string(self.path("state/ridethrough/gateway-token"));
+        command.env("TOKEN", token.unwrap_or_default().trim());
+        command
+    }
+
+    async fn run(&self, words: &[&str]) -> Output {
+        timeout(PATIENCE, self.command(words).output()).await.unwrap().unwrap()
+    }
+
+    async fn start(&self, flags: &[&str]) -> Started {
+        let mut command = self.command(&["gateway"]);
+        let mut process = command.args(flags).stdout(Stdio::piped()).spawn().unwrap();
+        let mut stdout = BufReader::new(process.stdout.take().unwrap());
+        let mut url = String::new();
+        timeout(PATIENCE, stdout.read_line(&mut url)).await.unwrap().unwrap();
+        Started { process, url: url.trim().to_owned() }
+    }
+
+    /// The names of the tools at a URL.
+    async fn tools(&self, url: &str) -> Vec<String> {
+        let listed = self.run(&["tools", url, "--bearer-env", "TOKEN", "--json"]).await;
+        let listed: Value = serde_json::from_slice(&listed.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {listed:?}"));
+        let tools = listed["tools"].as_array().or_else(|| listed.as_array()).unwrap();
+        tools.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        // A folder that stays behind harms nobody.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Started {
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.process.id().unwrap()).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+}
+
+/// The body of an answer to a GET without a token.
+async fn get(url: &str, path: &str) -> String {
+    let host = url.trim_start_matches("http://").trim_end_matches("/mcp");
+    let mut connection = TcpStream::connect(host).await.unwrap();
+    let asked = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    connection.write_all(asked.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    timeout(PATIENCE, connection.read_to_string(&mut answer)).await.unwrap().unwrap();
+    answer
+}
+
+/// The file of a host with these servers.
+fn config(names: &[&str]) -> String {
+    let server = |name: &&str| {
+        let entry = json!({"command": "sh", "args": ["-c", SCRIPT, "server", name]});
+        ((*name).to_owned(), entry)
+    };
+    json!({"mcpServers": names.iter().map(server).collect::<serde_json::Map<_, _>>()}).to_string()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// A server with one tool, whose name is its first argument.
+const SCRIPT: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) result='{"content":[{"type":"text","text":"hello of '"$1"'"}]}' ;;
+    *) result='{}' ;;
+  esac
+  if [ -n "$id" ]; then printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"; fi
+done
+"#;
+
+const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,0 +1,303 @@
+//! One conversation with a caller: its requests run side by side, and what servers say finds its way to it.
+//!
+//! ```text
+//!   letters ──▶ ┌──────────────┐ ──requests──▶ catalogue, or the link of a server
+//!               │ Conversation │ ◀──answers────
+//!   said ◀───── └──────────────┘ ◀──questions, progress, log── links      ◀──changes── catalogue
+//! ```
+//! It takes letters also while its caller does not read. What is said waits in one place for the reader;
+//! while something waits there, nothing more is taken from servers.
+
+mod addressed;
+mod calls;
+mod context;
+mod greeting;
+mod questions;
+mod requests;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::{StreamExt, stream};
+use ridethrough::event::Delivered;
+use ridethrough_core::message::{Answer, Id, Json, ListKind, Message, code, notification, splice};
+use ridethrough_server::{Conversation, Letter, ParsedMessage, Principal, Said};
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
+
+use crate::catalogue::Scope;
+use crate::state::GatewayState;
+use crate::upstreams::{FromServer, Upstream, set_level};
+
+use calls::Calls;
+use context::Context;
+use questions::{Questions, can_be_asked};
+use requests::Request;
+
+/// Opens a conversation for a principal.
+pub(crate) fn open(state: Arc<GatewayState>, principal: Principal, scope: Scope) -> Conversation {
+    let (outbox, letters) = mpsc::channel(1);
+    let (said, inbox) = mpsc::channel::<Said>(1);
+    let (open, closing) = oneshot::channel();
+    let (mailbox, from_servers) = mpsc::channel(MAILBOX);
+    let versions = state.versions.subscribe();
+    let context = Context::new(state, principal, scope, mailbox);
+    let talk = Talk {
+        context,
+        letters,
+        from_servers,
+        versions,
+        calls: Calls::default(),
+        questions: Questions::default(),
+        unsaid: VecDeque::new(),
+        said,
+        closing,
+    };
+    tokio::spawn(talk.run());
+    let inbox = stream::unfold(inbox, |mut inbox| async {
+        let said = inbox.recv().await?;
+        Some((said, inbox))
+    });
+    Conversation { outbox, inbox: inbox.boxed(), open }
+}
+
+/// A conversation that is open.
+struct Talk {
+    context: Arc<Context>,
+    letters: mpsc::Receiver<Letter>,
+    from_servers: mpsc::Receiver<FromServer>,
+    versions: watch::Receiver<BTreeMap<ListKind, u64>>,
+    calls: Calls,
+    questions: Questions,
+    /// What is to be said next.
+    unsaid: VecDeque<Said>,
+    said: mpsc::Sender<Said>,
+    /// Completes when the conversation is asked to end.
+    closing: oneshot::Receiver<Infallible>,
+}
+
+/// What the loop woke up for.
+enum Woken {
+    Ended(Id, Answer),
+    FromServer(FromServer),
+    Letter(Letter),
+    ListsChanged,
+    Over,
+    Said,
+}
+
+impl Talk {
+    async fn run(mut self) {
+        loop {
+            match self.wait().await {
+                Woken::Ended(id, answer) => self.answer(&id, &answer),
+                Woken::FromServer(from) => self.hear(from),
+                Woken::Letter(letter) => letter.into_iter().for_each(|it| self.take(it.message)),
+                Woken::ListsChanged => self.tell_changes(),
+                Woken::Over => break,
+                Woken::Said => {}
+            }
+            // A caller that always has more to say must not keep other tasks from the thread.
+            tokio::task::consume_budget().await;
+        }
+        self.end().await;
+    }
+
+    async fn wait(&mut self) -> Woken {
+        let is_free = self.unsaid.is_empty();
+        let takes = self.unsaid.len() < MOST_UNSAID && self.calls.len() < MOST_CALLS;
+        tokio::select! {
+            biased;
+            // It is never sent anything: the other side is dropped.
+            _ = &mut self.closing => Woken::Over,
+            permit = self.said.reserve(), if !is_free => match (permit, self.unsaid.pop_front()) {
+                (Ok(permit), Some(said)) => {
+                    permit.send(said);
+                    Woken::Said
+                }
+                _ => Woken::Over,
+            },
+            // What belongs to a call is said before its answer.
+            Some(from) = self.from_servers.recv(), if is_free => Woken::FromServer(from),
+            (id, answer) = self.calls.next(), if is_free => Woken::Ended(id, answer),
+            Ok(()) = self.versions.changed(), if is_free => Woken::ListsChanged,
+            letter = self.letters.recv(), if takes => match letter {
+                Some(letter) => Woken::Letter(letter),
+                None => Woken::Over,
+            },
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Request { id, method, params } => self.ask(id, method, params),
+            Message::Response { id, answer } => {
+                if let Some(number) = id.and_then(|id| id.number()) {
+                    self.questions.answer(number, answer);
+                }
+            }
+            Message::Notification { method, params } => self.notify(&method, params),
+        }
+    }
+
+    fn ask(&mut self, id: Id, method: Box<str>, params: Option<Json>) {
+        match &*method {
+            "ping" => self.answer(&id, &Answer::Result(Json::empty_object())),
+            "logging/setLevel" => self.log_from(&id, params.as_ref()),
+            _ => {
+                let request = Request { id: id.json().clone(), method, params };
+                self.calls.begin(id, requests::answer(self.context.clone(), request));
+            }
+        }
+    }
+
+    /// Sets the level of log messages, at the servers that only this caller uses.
+    fn log_from(&mut self, id: &Id, params: Option<&Json>) {
+        let Some(level) = params.and_then(|it| it.member("level")).filter(is_level) else {
+            let why = "`level` must be a level of syslog, such as `warning`";
+            return self.answer(id, &Answer::refusal(code::INVALID_PARAMS, why));
+        };
+        let level = splice::copied(&level);
+        for upstream in self.upstreams() {
+            if let Some(link) = upstream.own_link(self.context.number) {
+                set_level(&link, &level);
+            }
+        }
+        self.context.set_level(level);
+        self.answer(id, &Answer::Result(Json::empty_object()));
+    }
+
+    fn notify(&mut self, method: &str, params: Option<Json>) {
+        match method {
+            notification::CANCELLED => {
+                if let Some(id) = params.and_then(|params| params.member("requestId")) {
+                    self.calls.cancel(id.as_bytes());
+                }
+            }
+            // Each client of a server says that for itself.
+            "notifications/initialized" => {}
+            // All others, such as changed roots, go to the servers that know only this caller.
+            _ => {
+                for upstream in self.upstreams() {
+                    let Some(link) = upstream.own_link(self.context.number) else { continue };
+                    let (method, params) = (method.to_owned(), params.clone());
+                    tokio::spawn(async move {
+                        // Nobody waits for it, and a server that is away asks again when it is back.
+                        drop(link.client.notify(method, params).await);
+                    });
+                }
+            }
+        }
+    }
+
+    /// Handles a message of a server that is not an answer.
+    fn hear(&mut self, from: FromServer) {
+        let FromServer { link, delivered, call } = from;
+        match delivered {
+            Delivered::Notification { method, params, .. } => {
+                if &*method == notification::LOG && !self.wants_log(params.as_ref()) {
+                    return;
+                }
+                let params = self.as_seen(&link.server, &method, params);
+                self.say(ParsedMessage::notification(&method, params.as_ref()), call);
+            }
+            Delivered::Question { question, method, params, .. } => {
+                let number = can_be_asked(&method, &self.context.capabilities())
+                    .then(|| self.questions.ask(link.clone(), question))
+                    .flatten();
+                let Some(number) = number else {
+                    let why = format!("the caller cannot be asked `{method}`");
+                    return link.answer(question, Answer::refusal(code::METHOD_NOT_FOUND, &why));
+                };
+                let id = Id::of_number(number);
+                self.say(ParsedMessage::request(id, &method, params.as_ref()), call);
+            }
+            Delivered::Withdrawn { question } => {
+                let Some(number) = self.questions.withdraw(&link, question) else { return };
+                let why = "the server does not wait for the answer any more";
+                let params = Json::from(json!({ "requestId": number, "reason": why }));
+                self.say(ParsedMessage::notification(notification::CANCELLED, Some(&params)), call);
+            }
+        }
+    }
+
+    /// Returns the params of a notification with the URI that the caller knows.
+    fn as_seen(&self, server: &str, method: &str, params: Option<Json>) -> Option<Json> {
+        let params = params?;
+        let uri = params.member("uri").filter(|_| method == notification::RESOURCE_UPDATED);
+        let Some(uri) = uri.and_then(|uri| uri.read::<String>()) else { return Some(params) };
+        let seen = self.context.state.catalogue().shown_uri(server, &uri, &self.context.scope);
+        if seen == uri {
+            return Some(params);
+        }
+        Some(splice::with_member(&params, "uri", &splice::text(&seen)))
+    }
+
+    /// Whether a log message is of the level that the caller wants. A server that others use too may be told of
+    /// no level, or of another.
+    fn wants_log(&self, params: Option<&Json>) -> bool {
+        let said = params.and_then(|it| it.member("level")).as_ref().and_then(rank);
+        let wanted = self.context.level().as_ref().and_then(rank);
+        said.zip(wanted).is_none_or(|(said, wanted)| said >= wanted)
+    }
+
+    fn tell_changes(&mut self) {
+        let versions = self.versions.borrow_and_update().clone();
+        let mut told = Vec::new();
+        for kind in self.context.outdated(&versions) {
+            // Resources and templates share a notification.
+            if !told.contains(&kind.changed()) {
+                told.push(kind.changed());
+            }
+        }
+        for method in told {
+            self.say(ParsedMessage::notification(method, None), None);
+        }
+    }
+
+    fn answer(&mut self, id: &Id, answer: &Answer) {
+        self.say(ParsedMessage::response(id, answer), None);
+    }
+
+    fn say(&mut self, message: ParsedMessage, call: Option<Json>) {
+        self.unsaid.push_back(Said::Message { message, call });
+    }
+
+    fn upstreams(&self) -> Vec<Arc<Upstream>> {
+        self.context.state.seen(&self.context.scope)
+    }
+
+    /// Drops what is under way, which cancels it, and closes the links that only this conversation has.
+    async fn end(self) {
+        let (upstreams, number) = (self.upstreams(), self.context.number);
+        drop((self.calls, self.questions, self.from_servers));
+        let released = join_all(upstreams.iter().map(|it| it.release(number)));
+        // The conversation counts as open until then. What takes longer is killed when it is dropped.
+        let _ = timeout(FAREWELL, released).await;
+        drop(self.said);
+    }
+}
+
+fn is_level(level: &Json) -> bool {
+    rank(level).is_some()
+}
+
+/// The rank of a level among those of syslog.
+fn rank(level: &Json) -> Option<usize> {
+    let level = level.string()?;
+    LEVELS.iter().position(|it| *it == level)
+}
+
+const LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+/// Messages of servers that wait for a caller that does not read.
+const MAILBOX: usize = 256;
+/// Answers to small requests that wait for a caller that does not read.
+const MOST_UNSAID: usize = 1000;
+const MOST_CALLS: usize = 10_000;
+/// A client takes up to 5 s to close; a process may take as long again.
+const FAREWELL: Duration = Duration::from_secs(10);

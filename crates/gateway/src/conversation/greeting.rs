@@ -1,0 +1,142 @@
+//! The answer to `initialize`: what all servers can do together, or what one says of itself.
+
+use std::sync::Arc;
+
+use ridethrough::server::Identity;
+use ridethrough_core::message::{Json, splice};
+use serde_json::{Map, Value, json};
+
+/// What a server said of itself, in the form of an `initialize` result; `None` if it was never reached.
+pub(crate) type Description = (Arc<str>, Option<Json>);
+
+/// Returns the revision to speak: the one that is asked for, if it is known.
+pub(crate) fn revision(params: Option<&Json>) -> &'static str {
+    let asked: Option<String> = params.and_then(|it| it.member("protocolVersion")?.read());
+    let known = REVISIONS.iter().find(|known| Some(**known) == asked.as_deref());
+    known.copied().unwrap_or(REVISIONS[0])
+}
+
+/// Returns what a client says of itself, and what it can do for a server.
+pub(crate) fn identity(params: Option<&Json>) -> Option<Identity> {
+    let object =
+        |name| params?.member(name).filter(splice::is_object).map(|it| splice::copied(&it));
+    let capabilities = object("capabilities").unwrap_or_else(Json::empty_object);
+    Some(Identity { info: object("clientInfo")?, capabilities })
+}
+
+/// Returns the greeting of all servers together. One that was never reached may have anything.
+pub(crate) fn together(revision: &str, servers: &[Description]) -> Json {
+    let mut greeting = json!({
+        "protocolVersion": revision,
+        "capabilities": union(servers),
+        "serverInfo": { "name": "ridethrough", "version": env!("CARGO_PKG_VERSION") },
+    });
+    let told = servers.iter().filter_map(|(name, said)| {
+        let words: String = said.as_ref()?.member("instructions")?.read()?;
+        (!words.trim().is_empty()).then(|| format!("# {name}\n\n{}", words.trim()))
+    });
+    let told: Vec<_> = told.collect();
+    if !told.is_empty() {
+        greeting["instructions"] = told.join("\n\n").into();
+    }
+    Json::from(greeting)
+}
+
+/// Returns the greeting of one server: its own, in the caller's revision and with what the gateway adds.
+pub(crate) fn alone(revision: &str, server: &Description) -> Json {
+    let (_, Some(said)) = server else {
+        return together(revision, std::slice::from_ref(server));
+    };
+    let said = said.without(&["_meta"]);
+    let said = splice::with_member(&said, "protocolVersion", &splice::text(revision));
+    let can = Json::from(Value::Object(union(std::slice::from_ref(server))));
+    splice::with_member(&said, "capabilities", &can)
+}
+
+fn union(servers: &[Description]) -> Map<String, Value> {
+    let can = |what: &str| servers.iter().any(|(_, said)| may(said.as_ref(), &[what]));
+    let mut all = Map::new();
+    for list in ["prompts", "resources", "tools"] {
+        if can(list) {
+            // The gateway tells of changes, whether or not the server does.
+            all.insert(list.to_owned(), json!({ "listChanged": true }));
+        }
+    }
+    let subscribes = |(_, said): &Description| may(said.as_ref(), &["resources", "subscribe"]);
+    if servers.iter().any(subscribes) {
+        all["resources"]["subscribe"] = true.into();
+    }
+    for plain in ["completions", "logging"] {
+        if can(plain) {
+            all.insert(plain.to_owned(), json!({}));
+        }
+    }
+    all
+}
+
+/// Whether a server can do this, or may for all that is known.
+fn may(said: Option<&Json>, path: &[&str]) -> bool {
+    let Some(said) = said else { return true };
+    let found =
+        path.iter().try_fold(said.member("capabilities"), |it, name| it.map(|it| it.member(name)));
+    found.flatten().is_some_and(|it| it.as_str() != "false")
+}
+
+/// The revisions that a caller may ask for by `initialize`, newest first.
+const REVISIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_server_can_do_all_can_do_together() {
+        let servers = [
+            said("a", r#"{"tools":{},"logging":{}}"#),
+            said("b", r#"{"resources":{"subscribe":true}}"#),
+        ];
+
+        let greeting: Value = together("2025-06-18", &servers).read().unwrap();
+
+        assert_eq!(
+            greeting["capabilities"],
+            json!({
+                "tools": {"listChanged": true},
+                "resources": {"listChanged": true, "subscribe": true},
+                "logging": {},
+            })
+        );
+        assert_eq!(greeting["protocolVersion"], "2025-06-18");
+        assert_eq!(greeting["instructions"], "# a\n\nbe kind\n\n# b\n\nbe kind");
+    }
+
+    #[test]
+    fn a_server_that_was_never_reached_may_have_anything() {
+        let greeting: Value =
+            together("2025-06-18", &[("a".into(), None), said("b", "{}")]).read().unwrap();
+
+        let can: Vec<_> = greeting["capabilities"].as_object().unwrap().keys().collect();
+        assert_eq!(can, ["completions", "logging", "prompts", "resources", "tools"]);
+        assert_eq!(greeting["capabilities"]["resources"]["subscribe"], true);
+    }
+
+    #[test]
+    fn a_server_alone_is_greeted_by_itself() {
+        let (name, greeting) = said("a", r#"{"tools":{},"tasks":{}}"#);
+
+        let greeting: Value = alone("2025-06-18", &(name, greeting)).read().unwrap();
+
+        assert_eq!(greeting["serverInfo"]["name"], "a");
+        assert_eq!(greeting["protocolVersion"], "2025-06-18");
+        assert_eq!(greeting["capabilities"], json!({"tools": {"listChanged": true}}));
+        assert_eq!(greeting["instructions"], "be kind");
+    }
+
+    fn said(name: &str, capabilities: &str) -> Description {
+        let text = format!(
+            r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities},
+                "serverInfo":{{"name":"{name}","version":"1"}},"instructions":"be kind"}}"#
+        );
+        (name.into(), Some(Json::new(text).unwrap()))
+    }
+}

@@ -1,0 +1,237 @@
+//! What becomes of each request of a caller: a list of the catalogue, or a call that one server answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use ridethrough_core::message::{Answer, Json, ListKind, code};
+use tokio::time::timeout;
+
+use super::addressed::Addressed;
+use super::context::Context;
+use super::greeting;
+use crate::catalogue::{BadCursor, Route, Scope};
+use crate::fault;
+use crate::state::{GatewayState, PATIENCE};
+use crate::upstreams::{Full, Upstream};
+
+/// A request as it came from the caller.
+pub(crate) struct Request {
+    /// The caller's id.
+    pub(crate) id: Json,
+    pub(crate) method: Box<str>,
+    pub(crate) params: Option<Json>,
+}
+
+/// Answers a request.
+pub(crate) async fn answer(context: Arc<Context>, request: Request) -> Answer {
+    let method = &*request.method;
+    if method == "initialize" {
+        return greet(&context, request.params.as_ref()).await;
+    }
+    if let Some(kind) = ListKind::of_method(method) {
+        return list(&context, kind, request.params.as_ref()).await;
+    }
+    let addressed = Addressed::read(method, request.params.as_ref());
+    match (addressed, &context.scope) {
+        (Some(addressed), _) => match resolve(&context, &addressed).await {
+            Some(route) => call(&context, request, &addressed, &route).await,
+            None => fault::unknown(addressed.what(), addressed.text()),
+        },
+        (None, _) if Addressed::is_needed(method) => {
+            let why = "the params do not say whom it is for: a name or a URI is missing";
+            Answer::refusal(code::INVALID_PARAMS, why)
+        }
+        // Where a server is alone, it gets what the gateway does not know.
+        (None, Scope::One(server)) if !is_of_tasks(method) => {
+            match context.state.upstream(server) {
+                Some(upstream) => pass(&context, &upstream, request).await,
+                None => gone(server),
+            }
+        }
+        (None, _) => Answer::refusal(
+            code::METHOD_NOT_FOUND,
+            &format!("`{method}` cannot be passed on: it does not say to which server"),
+        ),
+    }
+}
+
+/// Greets a caller with what the servers said of themselves. Those that were never reached have a second.
+async fn greet(context: &Arc<Context>, params: Option<&Json>) -> Answer {
+    context.introduce(greeting::identity(params));
+    let upstreams = context.state.seen(&context.scope);
+    let reaching = upstreams.iter().filter(|it| it.described().is_none()).map(|upstream| {
+        let (context, upstream) = (context.clone(), upstream.clone());
+        // It goes on when the second is over.
+        tokio::spawn(async move {
+            if let Ok(link) = context.state.link(&upstream, &context.asker()) {
+                upstream.describe(&link).await;
+            }
+        })
+    });
+    // Whoever is late, or failed, has not described itself.
+    let _ = timeout(PATIENCE, join_all(reaching.collect::<Vec<_>>())).await;
+    let described = |it: &Arc<Upstream>| {
+        (it.name().clone(), it.described().map(|server| server.as_initialized()))
+    };
+    let described: Vec<_> = upstreams.iter().map(described).collect();
+    let revision = greeting::revision(params);
+    Answer::Result(match (&context.scope, &*described) {
+        (Scope::One(_), [server]) => greeting::alone(revision, server),
+        _ => greeting::together(revision, &described),
+    })
+}
+
+async fn list(context: &Context, kind: ListKind, params: Option<&Json>) -> Answer {
+    let cursor = params.and_then(|it| it.member("cursor")).filter(|it| it.as_str() != "null");
+    let cursor = cursor.map(|it| it.string().unwrap_or_default().into_owned());
+    let (state, scope) = (&context.state, &context.scope);
+    let stale = match cursor {
+        None => state.renew(kind, scope, &context.asker()).await,
+        Some(_) => {
+            let stale = state.seen(scope).into_iter().filter(|it| GatewayState::is_stale(it, kind));
+            stale.map(|it| it.name().clone()).collect()
+        }
+    };
+    let catalogue = state.catalogue();
+    match catalogue.page(kind, cursor.as_deref(), scope, &stale) {
+        Ok(page) => {
+            context.show(kind, catalogue.version(kind));
+            Answer::Result(page)
+        }
+        Err(BadCursor) => Answer::refusal(
+            code::INVALID_PARAMS,
+            "the cursor is unknown; begin with the first page",
+        ),
+    }
+}
+
+/// Finds the server of a name. If it is unknown, the lists that were never read are read first.
+async fn resolve(context: &Context, addressed: &Addressed) -> Option<Route> {
+    let look = || {
+        let catalogue = context.state.catalogue();
+        match addressed {
+            Addressed::Name(kind, name) => catalogue.route(*kind, name, &context.scope),
+            Addressed::Uri(uri) => catalogue.route_uri(uri, &context.scope),
+        }
+    };
+    if let Some(route) = look() {
+        return Some(route);
+    }
+    let kinds: &[ListKind] = match addressed {
+        Addressed::Name(ListKind::Tools, _) => &[ListKind::Tools],
+        Addressed::Name(..) => &[ListKind::Prompts],
+        Addressed::Uri(_) => &[ListKind::Resources, ListKind::Templates],
+    };
+    let mut versions = context.state.versions.subscribe();
+    let asker = context.asker();
+    let pairs = context.state.seen(&context.scope).into_iter();
+    let pairs = pairs.flat_map(|upstream| kinds.iter().map(move |kind| (upstream.clone(), *kind)));
+    let reading = pairs.map(|(it, kind)| context.state.refresh(&it, kind, &asker).done);
+    let all_read = join_all(reading.collect::<Vec<_>>());
+    let found = async {
+        loop {
+            if let Some(route) = look() {
+                return Some(route);
+            }
+            if versions.changed().await.is_err() {
+                return None;
+            }
+        }
+    };
+    let looking = async {
+        tokio::select! {
+            route = found => route,
+            _ = all_read => look(),
+        }
+    };
+    timeout(FIRST_LOOK, looking).await.unwrap_or_else(|_| look())
+}
+
+/// Makes a call under the server's own name for what is called.
+async fn call(
+    context: &Arc<Context>,
+    mut request: Request,
+    addressed: &Addressed,
+    route: &Route,
+) -> Answer {
+    let Some(upstream) = context.state.upstream(&route.server) else { return gone(&route.server) };
+    let params = request.params.take().unwrap_or_else(Json::empty_object);
+    request.params = Some(addressed.rewritten(&request.method, &params, &route.original));
+    match &*request.method {
+        "resources/subscribe" => subscribe(context, &upstream, request, &route.original).await,
+        "resources/unsubscribe" => unsubscribe(context, &upstream, request, &route.original).await,
+        _ => pass(context, &upstream, request).await,
+    }
+}
+
+async fn subscribe(
+    context: &Arc<Context>,
+    upstream: &Arc<Upstream>,
+    request: Request,
+    uri: &str,
+) -> Answer {
+    let answer = pass(context, upstream, request).await;
+    if matches!(answer, Answer::Result(_)) {
+        upstream.links_of(context.number).iter().for_each(|it| it.subscribe(context.number, uri));
+    }
+    answer
+}
+
+async fn unsubscribe(
+    context: &Arc<Context>,
+    upstream: &Arc<Upstream>,
+    request: Request,
+    uri: &str,
+) -> Answer {
+    let links = upstream.links_of(context.number);
+    let still_wanted: Vec<_> =
+        links.iter().filter(|it| it.unsubscribe(context.number, uri)).collect();
+    if !still_wanted.is_empty() {
+        return Answer::Result(Json::empty_object());
+    }
+    pass(context, upstream, request).await
+}
+
+/// Passes a request on to a server, which has a place for it or not.
+async fn pass(context: &Arc<Context>, upstream: &Arc<Upstream>, request: Request) -> Answer {
+    let name = upstream.name();
+    let _place = match upstream.bulkhead.enter().await {
+        Ok(place) => place,
+        Err(Full) => {
+            return fault::full(name, upstream.settings.places, upstream.settings.queue);
+        }
+    };
+    let link = match context.state.link(upstream, &context.asker()) {
+        Ok(link) => link,
+        Err(why) => return fault::no_link(name, &why),
+    };
+    let has_progress = wants_progress(request.params.as_ref());
+    let (call, track) = link.client.request(&*request.method, request.params).tracked();
+    let _known = link.know(track, context.number, request.id);
+    let outcome = call.answer().await;
+    if has_progress {
+        link.settle().await;
+    }
+    match outcome {
+        Ok(answer) => answer,
+        Err(error) => fault::unanswered(name, &error),
+    }
+}
+
+fn wants_progress(params: Option<&Json>) -> bool {
+    let meta = params.and_then(|it| it.member("_meta"));
+    meta.is_some_and(|it| it.member("progressToken").is_some())
+}
+
+/// Tasks belong to a server, and their ids say nothing about which.
+fn is_of_tasks(method: &str) -> bool {
+    method.starts_with("tasks/")
+}
+
+fn gone(server: &str) -> Answer {
+    Answer::refusal(code::INVALID_PARAMS, &format!("the server `{server}` is not here any more"))
+}
+
+/// How long a call waits for lists that were never read.
+const FIRST_LOOK: Duration = Duration::from_secs(10);

@@ -1,0 +1,77 @@
+//! The public type of this crate: many servers as one backend.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ridethrough_server::{Backend, BoxFuture, Caller, Conversation, Unavailable};
+
+use crate::catalogue::{Approved, Scope};
+use crate::conversation;
+use crate::news::GatewayNews;
+use crate::settings::{GatewaySettings, ServerSettings};
+use crate::state::GatewayState;
+
+/// Many servers as the backend of one.
+///
+/// Clones share one gateway.
+#[derive(Clone)]
+pub struct Gateway {
+    state: Arc<GatewayState>,
+}
+
+impl Gateway {
+    /// Puts these servers behind one endpoint. Nothing is started or connected before it is needed. Events for
+    /// people go to `tell`, which must not block.
+    pub fn new(
+        servers: Vec<ServerSettings>,
+        settings: GatewaySettings,
+        tell: impl Fn(GatewayNews) + Send + Sync + 'static,
+    ) -> Self {
+        Self { state: GatewayState::new(servers, settings, tell) }
+    }
+
+    /// Sets the servers. Links and lists of those that are not touched stay as they are, and callers are told
+    /// of the lists that change. Calls under way at servers that are gone are given up when this returns.
+    pub async fn set_servers(&self, servers: Vec<ServerSettings>) {
+        let gone = self.state.set_servers(servers);
+        futures_util::future::join_all(gone.iter().map(|it| it.close())).await;
+    }
+
+    /// Approves the definitions of a server's tools as they are now; `None` if there is no such server.
+    pub fn approve(&self, server: &str) -> Option<Approved> {
+        let approved = self.state.catalogue().approve(server);
+        self.state.announce();
+        approved
+    }
+
+    /// Closes the links to all servers.
+    pub async fn close(&self) {
+        self.state.close().await;
+    }
+}
+
+impl Backend for Gateway {
+    fn open<'a>(&'a self, caller: &'a Caller) -> BoxFuture<'a, Result<Conversation, Unavailable>> {
+        let (state, principal) = (self.state.clone(), caller.principal.clone());
+        let scope = match &*caller.endpoint {
+            "" => Scope::All,
+            _ => Scope::One(caller.endpoint.clone()),
+        };
+        Box::pin(async move { Ok(conversation::open(state, principal, scope)) })
+    }
+
+    fn name(&self) -> &str {
+        "ridethrough"
+    }
+
+    /// Each server is at an endpoint of its own, beside the one for all of them.
+    fn serves(&self, endpoint: &str) -> bool {
+        endpoint.is_empty() || self.state.upstream(endpoint).is_some()
+    }
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway").finish_non_exhaustive()
+    }
+}

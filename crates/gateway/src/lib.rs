@@ -1,0 +1,28 @@
+//! One MCP endpoint in front of many servers, which rides through the faults of each.
+//!
+//! ```text
+//!   client ──▶ ┌────────┐    ┌─────────┐ ──client──▶ server 1
+//!   client ──▶ │ Server │ ──▶│ Gateway │ ──client──▶ server 2
+//!              └────────┘    └─────────┘ ──client──▶ a process
+//! ```
+//!
+//! HTTP, sessions, access and limits are those of `ridethrough-server`; this crate is its backend. Each server
+//! is reached by a [`Client`](ridethrough::Client), which renews what dies under a living session of a caller.
+//! One sick server neither slows nor hides the others.
+//!
+//! This crate knows neither config files nor sockets: a [`Connect`] makes clients.
+
+mod catalogue;
+mod conversation;
+mod fault;
+mod gateway;
+mod news;
+mod settings;
+mod state;
+mod upstreams;
+
+pub use catalogue::{Approved, Notice, Prefix, Rules};
+pub use gateway::Gateway;
+pub use news::GatewayNews;
+pub use ridethrough_core::message::ListKind;
+pub use settings::{Connect, GatewaySettings, ListStore, ServerSettings, Share};

@@ -1,0 +1,38 @@
+//! Events for the person who runs the gateway.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::catalogue::Notice;
+
+/// Something that happened. It prints as one line, without secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GatewayNews {
+    /// A server answers again.
+    Back {
+        /// The server.
+        server: Arc<str>,
+    },
+    /// Something about the catalogue.
+    Catalogue(Notice),
+    /// A server could not be asked for its lists; what was last known stands in.
+    Sick {
+        /// The server.
+        server: Arc<str>,
+        /// Why, in one line.
+        why: String,
+    },
+}
+
+impl fmt::Display for GatewayNews {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Back { server } => write!(f, "`{server}` answers again"),
+            Self::Catalogue(notice) => notice.fmt(f),
+            Self::Sick { server, why } => {
+                write!(f, "`{server}` cannot be asked, and what was last known stands in: {why}")
+            }
+        }
+    }
+}

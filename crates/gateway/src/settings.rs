@@ -1,0 +1,121 @@
+//! What an operator says about each server.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ridethrough::{ClientBuilder, Json};
+use ridethrough_core::message::ListKind;
+
+use crate::catalogue::{Approved, Rules};
+
+/// One server behind the gateway.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerSettings {
+    /// The name, by which callers and people know it. It is unique.
+    pub name: Arc<str>,
+    /// How it is reached.
+    pub connect: Arc<dyn Connect>,
+    /// How its tools are called, and which of them there are.
+    pub rules: Rules,
+    /// The definitions of its tools that were approved, if they are pinned.
+    pub approved: Option<Approved>,
+    /// Who shares a link to it. The default is [`Share::Session`].
+    pub share: Share,
+    /// How many calls may be under way at once; 64 by default.
+    pub places: usize,
+    /// How many more calls may wait for a place; 256 by default.
+    pub queue: usize,
+    /// How many links to it may be open at once; 64 by default. Each link to a local server is a process.
+    pub links: usize,
+    /// How long a shared link without a call stays open; 5 minutes by default.
+    pub idle: Duration,
+}
+
+/// Who shares a link to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Everybody, for a server that keeps no state of its client.
+    All,
+    /// Nobody: each session has a link of its own, because a server's state and questions belong to one
+    /// client.
+    Session,
+    /// All sessions of one principal.
+    User,
+}
+
+/// Makes clients of one server.
+pub trait Connect: Send + Sync + 'static {
+    /// Returns a builder with the address or the program, and the credentials; or why there is none.
+    fn builder(&self) -> Result<ClientBuilder, String>;
+
+    /// Whether the server is a process that is started for each link.
+    fn is_local(&self) -> bool;
+
+    /// Returns a text that changes if what [`builder`](Self::builder) returns does. It is never shown.
+    fn fingerprint(&self) -> String;
+}
+
+/// Keeps the lists of servers from one process to the next, so that a server that is down at the start has
+/// its last known entries.
+pub trait ListStore: Send + Sync + 'static {
+    /// Returns what was last kept of a list, exactly as it was.
+    fn read(&self, server: &ServerSettings, kind: ListKind) -> Option<Vec<Json>>;
+
+    /// Keeps a list. A failure must not matter to anyone but people.
+    fn keep(&self, server: &ServerSettings, kind: ListKind, elements: &[Json]);
+}
+
+/// What holds for the gateway as a whole.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct GatewaySettings {
+    /// How many processes of local servers may run at once; 64 by default.
+    pub children: usize,
+    /// Where lists are kept from one process to the next; nowhere by default.
+    pub lists: Option<Arc<dyn ListStore>>,
+}
+
+impl Default for GatewaySettings {
+    fn default() -> Self {
+        Self { children: 64, lists: None }
+    }
+}
+
+impl fmt::Debug for GatewaySettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatewaySettings").field("children", &self.children).finish_non_exhaustive()
+    }
+}
+
+impl ServerSettings {
+    /// Creates the settings of a server, with the defaults.
+    pub fn new(name: &str, connect: impl Connect) -> Self {
+        Self {
+            name: name.into(),
+            connect: Arc::new(connect),
+            rules: Rules::default(),
+            approved: None,
+            share: Share::Session,
+            places: 64,
+            queue: 256,
+            links: 64,
+            idle: Duration::from_secs(300),
+        }
+    }
+
+    /// Whether links that were made with other settings can stay: only rules differ.
+    pub(crate) fn keeps_links_of(&self, other: &Self) -> bool {
+        self.connect.fingerprint() == other.connect.fingerprint()
+            && self.share == other.share
+            && (self.places, self.queue, self.links) == (other.places, other.queue, other.links)
+            && self.idle == other.idle
+    }
+}
+
+impl fmt::Debug for dyn Connect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connect").field("is_local", &self.is_local()).finish_non_exhaustive()
+    }
+}

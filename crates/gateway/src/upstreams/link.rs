@@ -1,0 +1,319 @@
+//! A client of one server, and the conversations that use it.
+//!
+//! A message that belongs to a call goes to the conversation that made the call, and to no other. One that
+//! belongs to none goes to all conversations that use the link, except questions: a question that could be
+//! meant for several is refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use ridethrough::Client;
+use ridethrough::call::{ExchangeId, Track};
+use ridethrough::event::{Answer, Delivered, Inbox, QuestionId};
+use ridethrough_core::message::{Json, ListKind, code, notification};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
+
+/// A link to a server.
+pub(crate) struct Link {
+    pub(crate) client: Client,
+    pub(crate) server: Arc<str>,
+    users: Mutex<Users>,
+    orders: mpsc::UnboundedSender<LinkOrder>,
+    /// A place among the links that may be open.
+    _places: Vec<OwnedSemaphorePermit>,
+}
+
+/// A message of a server for one conversation.
+pub(crate) struct FromServer {
+    pub(crate) link: Arc<Link>,
+    pub(crate) delivered: Delivered,
+    /// The caller's id of the call that it belongs to.
+    pub(crate) call: Option<Json>,
+}
+
+/// What happens to a link as a whole.
+pub(crate) trait Listener: Send + Sync + 'static {
+    /// The server says that a list has changed.
+    fn list_changed(&self, kind: ListKind);
+
+    /// The link was not used for a while. Whoever holds it lets go of it.
+    fn idle(&self, link: &Arc<Link>);
+}
+
+/// How a link is opened.
+pub(crate) struct LinkSettings {
+    pub(crate) server: Arc<str>,
+    pub(crate) places: Vec<OwnedSemaphorePermit>,
+    /// How long it may be unused; `None` if it belongs to one conversation, and lives as long.
+    pub(crate) idle: Option<Duration>,
+}
+
+struct Users {
+    conversations: BTreeMap<u64, mpsc::Sender<FromServer>>,
+    calls: BTreeMap<u64, LinkCall>,
+    /// Which conversation wants to hear of which resource.
+    subscriptions: BTreeSet<(String, u64)>,
+    next: u64,
+    last_use: Instant,
+}
+
+/// A call that is under way.
+struct LinkCall {
+    track: Track,
+    conversation: u64,
+    id: Json,
+}
+
+/// What the task of a link is asked to do.
+enum LinkOrder {
+    /// Answer a question of the server.
+    Answer(QuestionId, Answer),
+    /// Say when everything that the server has said so far is passed on.
+    Settle(oneshot::Sender<()>),
+}
+
+/// Keeps a call known until it is dropped.
+pub(crate) struct KnownCall<'a> {
+    link: &'a Link,
+    number: u64,
+}
+
+impl Link {
+    /// Opens a link, and begins to listen.
+    pub(crate) fn open(
+        client: Client,
+        settings: LinkSettings,
+        listener: impl Listener,
+    ) -> Arc<Self> {
+        let LinkSettings { server, places, idle } = settings;
+        let (orders, given) = mpsc::unbounded_channel();
+        let users = Users {
+            conversations: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            subscriptions: BTreeSet::new(),
+            next: 0,
+            last_use: Instant::now(),
+        };
+        let inbox = client.inbox();
+        let link =
+            Arc::new(Self { client, server, users: Mutex::new(users), orders, _places: places });
+        tokio::spawn(listen(Arc::downgrade(&link), inbox, given, idle, listener));
+        link
+    }
+
+    /// Lets a conversation use the link.
+    pub(crate) fn attach(&self, conversation: u64, mailbox: &mpsc::Sender<FromServer>) {
+        let mut users = self.users();
+        users.last_use = Instant::now();
+        users.conversations.entry(conversation).or_insert_with(|| mailbox.clone());
+    }
+
+    pub(crate) fn detach(&self, conversation: u64) {
+        let mut users = self.users();
+        users.conversations.remove(&conversation);
+        users.subscriptions.retain(|(_, it)| *it != conversation);
+    }
+
+    /// Records that a conversation wants to hear of a resource.
+    pub(crate) fn subscribe(&self, conversation: u64, uri: &str) {
+        self.users().subscriptions.insert((uri.to_owned(), conversation));
+    }
+
+    /// Records that a conversation does not want to hear of a resource any more. Returns whether another does.
+    pub(crate) fn unsubscribe(&self, conversation: u64, uri: &str) -> bool {
+        let mut users = self.users();
+        users.subscriptions.remove(&(uri.to_owned(), conversation));
+        users.subscriptions.iter().any(|(it, _)| it == uri)
+    }
+
+    pub(crate) fn is_used_by(&self, conversation: u64) -> bool {
+        self.users().conversations.contains_key(&conversation)
+    }
+
+    /// Makes a call of a conversation known, so that what belongs to it finds its way.
+    pub(crate) fn know(&self, track: Track, conversation: u64, id: Json) -> KnownCall<'_> {
+        let mut users = self.users();
+        users.next += 1;
+        users.last_use = Instant::now();
+        let number = users.next;
+        users.calls.insert(number, LinkCall { track, conversation, id });
+        KnownCall { link: self, number }
+    }
+
+    /// Answers a question of the server.
+    pub(crate) fn answer(&self, question: QuestionId, answer: Answer) {
+        // A link whose task has ended has no server that waits.
+        let _ = self.orders.send(LinkOrder::Answer(question, answer));
+    }
+
+    /// Waits until everything that the server has said so far is passed on, so that the progress of a call
+    /// comes before its answer.
+    pub(crate) async fn settle(&self) {
+        let (done, settled) = oneshot::channel();
+        // A link whose task has ended has passed everything on.
+        if self.orders.send(LinkOrder::Settle(done)).is_ok() {
+            let _ = settled.await;
+        }
+    }
+
+    /// When the link will have been unused for so long.
+    fn idle_at(&self, idle: Duration) -> Instant {
+        let users = self.users();
+        let is_used = !users.calls.is_empty() || !users.subscriptions.is_empty();
+        if is_used { Instant::now() + idle } else { users.last_use + idle }
+    }
+
+    fn hear(self: &Arc<Self>, delivered: Delivered, listener: &impl Listener) {
+        match &delivered {
+            // It names the server's id of a question. `Withdrawn` says it by the client's id.
+            Delivered::Notification { method, .. } if &**method == notification::CANCELLED => {}
+            Delivered::Notification { method, .. } if is_list_change(method) => {
+                let changed = ListKind::ALL.into_iter().filter(|it| it.changed() == &**method);
+                changed.for_each(|kind| listener.list_changed(kind));
+            }
+            Delivered::Notification { method, params, .. }
+                if &**method == notification::RESOURCE_UPDATED =>
+            {
+                let uri = params.as_ref().and_then(|it| it.member("uri")?.read::<String>());
+                self.to_subscribers(&uri.unwrap_or_default(), &delivered);
+            }
+            Delivered::Notification { exchange: Some(exchange), .. } => {
+                let exchange = *exchange;
+                self.to_caller(exchange, delivered);
+            }
+            Delivered::Notification { .. } | Delivered::Withdrawn { .. } => self.to_all(&delivered),
+            Delivered::Question { question, exchange, .. } => {
+                let (question, exchange) = (*question, *exchange);
+                if !self.ask(exchange, delivered) {
+                    let why = "nobody here can be asked that";
+                    self.answer(question, Answer::refusal(code::METHOD_NOT_FOUND, why));
+                }
+            }
+        }
+    }
+
+    /// Passes a question on. Returns whether somebody got it.
+    fn ask(self: &Arc<Self>, exchange: Option<ExchangeId>, delivered: Delivered) -> bool {
+        if let Some(exchange) = exchange {
+            return self.to_caller(exchange, delivered);
+        }
+        let only = {
+            let users = self.users();
+            let mut all = users.conversations.values();
+            all.next().filter(|_| users.conversations.len() == 1).cloned()
+        };
+        only.is_some_and(|mailbox| self.put(&mailbox, delivered, None))
+    }
+
+    fn to_caller(self: &Arc<Self>, exchange: ExchangeId, delivered: Delivered) -> bool {
+        let found = {
+            let users = self.users();
+            let call = users.calls.values().find(|it| it.track.exchange() == Some(exchange));
+            call.and_then(|call| {
+                Some((users.conversations.get(&call.conversation)?.clone(), call.id.clone()))
+            })
+        };
+        found.is_some_and(|(mailbox, id)| self.put(&mailbox, delivered, Some(id)))
+    }
+
+    fn to_all(self: &Arc<Self>, delivered: &Delivered) {
+        let all: Vec<_> = self.users().conversations.values().cloned().collect();
+        for mailbox in all {
+            self.put(&mailbox, delivered.clone(), None);
+        }
+    }
+
+    fn to_subscribers(self: &Arc<Self>, uri: &str, delivered: &Delivered) {
+        let all: BTreeMap<_, _> = {
+            let users = self.users();
+            let concerned = users.subscriptions.iter().filter(|(wanted, _)| is_within(uri, wanted));
+            let mailbox = |it: &u64| Some((*it, users.conversations.get(it)?.clone()));
+            concerned.filter_map(|(_, it)| mailbox(it)).collect()
+        };
+        for mailbox in all.values() {
+            self.put(mailbox, delivered.clone(), None);
+        }
+    }
+
+    /// A conversation that does not read loses what comes: the link never waits for it.
+    fn put(
+        self: &Arc<Self>,
+        mailbox: &mpsc::Sender<FromServer>,
+        delivered: Delivered,
+        call: Option<Json>,
+    ) -> bool {
+        mailbox.try_send(FromServer { link: self.clone(), delivered, call }).is_ok()
+    }
+
+    fn users(&self) -> MutexGuard<'_, Users> {
+        // No code panics in the middle of a change, so a poisoned lock is still valid.
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for KnownCall<'_> {
+    fn drop(&mut self) {
+        let mut users = self.link.users();
+        users.calls.remove(&self.number);
+        users.last_use = Instant::now();
+    }
+}
+
+/// Reads what the server says until the client is closed or gone. It keeps the link alive no longer than
+/// others do.
+async fn listen(
+    link: Weak<Link>,
+    mut inbox: Inbox,
+    mut orders: mpsc::UnboundedReceiver<LinkOrder>,
+    idle: Option<Duration>,
+    listener: impl Listener,
+) {
+    let is_due = |idle: Duration| link.upgrade().map(|link| link.idle_at(idle));
+    let mut due = idle.and_then(is_due);
+    loop {
+        tokio::select! {
+            biased;
+            delivered = inbox.next() => {
+                let (Some(delivered), Some(link)) = (delivered, link.upgrade()) else { return };
+                link.hear(delivered, &listener);
+            }
+            // After everything in the inbox.
+            Some(order) = orders.recv() => match order {
+                LinkOrder::Answer(question, answer) => inbox.answer(question, answer),
+                // Whoever waits may be gone.
+                LinkOrder::Settle(done) => drop(done.send(())),
+            },
+            () = at(due) => {
+                due = idle.and_then(is_due);
+                if due.is_none_or(|due| due <= Instant::now())
+                    && let Some(link) = link.upgrade()
+                {
+                    listener.idle(&link);
+                    due = None;
+                }
+            }
+        }
+        // Many small messages may be there at once.
+        tokio::task::consume_budget().await;
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether an update of one resource concerns a subscription to another: a server may name a part of it.
+fn is_within(uri: &str, wanted: &str) -> bool {
+    uri.strip_prefix(wanted).is_some_and(|rest| {
+        rest.is_empty() || wanted.ends_with('/') || rest.starts_with(['/', '#', '?'])
+    })
+}
+
+fn is_list_change(method: &str) -> bool {
+    ListKind::ALL.into_iter().any(|kind| kind.changed() == method)
+}

@@ -1,0 +1,13 @@
+//! Clients of both eras, a gateway, and small servers behind it, in one process and mostly under paused time.
+
+#![cfg(test)]
+
+mod asking;
+mod calling;
+mod listing;
+mod mixing;
+mod rig;
+mod sharing;
+mod sickening;
+mod small_server;
+mod sockets;

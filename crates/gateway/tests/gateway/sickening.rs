@@ -1,0 +1,158 @@
+//! Servers that are sick: what is felt of them, and what is not.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ridethrough::model::Notification;
+use ridethrough::{Era, Json};
+use ridethrough_gateway::{GatewaySettings, ListKind, ListStore, ServerSettings};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::rig::{Behind, ERAS, Rig, WayState, call, names, rig_of, secs};
+
+/// The gateway has known the server before, or never reached it.
+#[tokio::test(start_paused = true)]
+async fn one_sick_server_of_three_slows_no_call_and_no_list_for_more_than_a_second() {
+    for (state, era) in
+        [WayState::Hangs, WayState::Refuses].into_iter().flat_map(|it| ERAS.map(|era| (it, era)))
+    {
+        let all = [("a", "echo"), ("b", "echo"), ("c", "echo")]
+            .map(|(name, tool)| Behind::new(name, &[tool]));
+        all[1].way.set(state);
+        let rig = rig_of(&[&all[0], &all[1], &all[2]]);
+        let client = rig.client(era);
+        let began = Instant::now();
+        client.connect().await.unwrap();
+        assert!(began.elapsed() <= Duration::from_millis(1100), "{state:?} {:?}", began.elapsed());
+
+        let began = Instant::now();
+        assert_eq!(names(&client).await, ["a_echo", "c_echo"], "{state:?} {era:?}");
+        assert!(began.elapsed() <= Duration::from_millis(1100), "{state:?} {:?}", began.elapsed());
+
+        let began = Instant::now();
+        let sick = client.call_tool("b_echo", ()).into_future();
+        for _ in 0..100 {
+            assert_eq!(call(&client, "a_echo").await, r#"a {"a":1}"#);
+            assert_eq!(call(&client, "c_echo").await, r#"c {"a":1}"#);
+        }
+        assert!(began.elapsed() < Duration::from_millis(100), "{state:?} {:?}", began.elapsed());
+        assert!(sick.await.is_err());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_last_known_of_a_sick_server_stands_in_and_is_marked() {
+    let (a, b) = (Behind::new("a", &["echo"]), Behind::new("b", &["echo"]));
+    let rig = rig_of(&[&a, &b]);
+    let healthy = rig.client(Era::Legacy);
+    assert_eq!(names(&healthy).await, ["a_echo", "b_echo"]);
+    healthy.close().await;
+    b.way.set(WayState::Hangs);
+    b.server.forget_everybody();
+    sleep(secs(5)).await;
+
+    let began = Instant::now();
+    let client = rig.client(Era::Legacy);
+    let list = client.request("tools/list", ()).await.unwrap();
+
+    assert!(began.elapsed() <= Duration::from_millis(2100), "{:?}", began.elapsed());
+    let text = list.as_str();
+    assert!(text.contains(r#""name":"b_echo""#), "{text}");
+    assert_eq!(text.matches(r#""ridethrough/lastKnown":true"#).count(), 1, "{text}");
+    // It is known to be sick, so nobody waits for it again.
+    let began = Instant::now();
+    client.request("tools/list", ()).fresh().await.unwrap();
+    assert!(began.elapsed() < Duration::from_millis(100), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_comes_late_is_told_of_once() {
+    let (a, b) = (Behind::new("a", &["echo"]), Behind::new("b", &["echo"]));
+    b.way.set(WayState::Refuses);
+    let rig: Rig = rig_of(&[&a, &b]);
+    let client = rig.client(Era::Legacy);
+    assert_eq!(names(&client).await, ["a_echo"]);
+    client.keep_connected();
+    let mut news = client.notifications();
+    sleep(secs(3)).await;
+
+    b.way.set(WayState::Open);
+
+    let told = timeout(secs(60), news.next()).await.unwrap().unwrap();
+    assert!(matches!(told, Notification::ToolsChanged), "{told:?}");
+    assert_eq!(names(&client).await, ["a_echo", "b_echo"]);
+    assert!(timeout(secs(60), news.next()).await.is_err(), "it is told once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_dies_behind_a_living_one_is_renewed_under_it() {
+    let a = Behind::new("a", &["echo", "who"]);
+    let rig = rig_of(&[&a]);
+    let client = rig.client(Era::Legacy);
+    names(&client).await;
+    let first = call(&client, "a_who").await;
+
+    a.server.forget_everybody();
+    sleep(secs(1)).await;
+
+    let second = call(&client, "a_who").await;
+    assert_ne!(first, second);
+    assert_eq!(call(&client, "a_echo").await, r#"a {"a":1}"#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn people_are_told_of_a_sick_server_once_and_when_it_is_back() {
+    let a = Behind::new("a", &["echo"]);
+    a.way.set(WayState::Refuses);
+    let rig = rig_of(&[&a]);
+    let client = rig.client(Era::Legacy);
+    for _ in 0..3 {
+        names(&client).await;
+        sleep(secs(60)).await;
+    }
+
+    a.way.set(WayState::Open);
+    sleep(secs(60)).await;
+    names(&client).await;
+    sleep(secs(60)).await;
+
+    let told = rig.told();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].starts_with("`a` cannot be asked"), "{told:?}");
+    assert_eq!(told[1], "`a` answers again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_kept_by_an_earlier_process_stands_in_for_a_server_that_is_down() {
+    let (a, b) = (Behind::new("a", &["echo"]), Behind::new("b", &["echo"]));
+    let servers = || vec![a.settings.clone(), b.settings.clone()];
+    let mut settings = GatewaySettings::default();
+    settings.lists = Some(Arc::new(Kept::default()));
+    let before = Rig::with(servers(), settings.clone());
+    assert_eq!(names(&before.client(Era::Legacy)).await, ["a_echo", "b_echo"]);
+    sleep(secs(1)).await;
+    drop(before);
+    b.way.set(WayState::Hangs);
+
+    let after = Rig::with(servers(), settings);
+    let list = after.client(Era::Legacy).request("tools/list", ()).await.unwrap();
+
+    let text = list.as_str();
+    assert!(text.contains(r#""name":"a_echo""#) && text.contains(r#""name":"b_echo""#), "{text}");
+    assert_eq!(text.matches("ridethrough/lastKnown").count(), 1, "{text}");
+}
+
+/// A store in memory.
+#[derive(Default)]
+struct Kept(Mutex<BTreeMap<(String, ListKind), Vec<Json>>>);
+
+impl ListStore for Kept {
+    fn read(&self, server: &ServerSettings, kind: ListKind) -> Option<Vec<Json>> {
+        self.0.lock().unwrap().get(&(server.name.to_string(), kind)).cloned()
+    }
+
+    fn keep(&self, server: &ServerSettings, kind: ListKind, elements: &[Json]) {
+        self.0.lock().unwrap().insert((server.name.to_string(), kind), elements.to_vec());
+    }
+}

@@ -1,0 +1,234 @@
+//! A small MCP server. What its tools do follows from their names.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use futures_util::{StreamExt, stream};
+use ridethrough_core::message::{Answer, Id, Json, Message};
+use ridethrough_server::{
+    AccessPolicy, Backend, BoxFuture, Caller, Conversation, Letter, ParsedMessage, Said, Server,
+    Settings, Unavailable,
+};
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+
+/// A server with tools that can be changed.
+#[derive(Clone)]
+pub(crate) struct SmallServer(Arc<Inner>);
+
+struct Inner {
+    name: String,
+    tools: Mutex<Vec<Value>>,
+    resources: Mutex<Vec<String>>,
+    /// Every conversation that is open, by its number.
+    open: Mutex<BTreeMap<u64, mpsc::UnboundedSender<Said>>>,
+    begun: AtomicU64,
+    lists: AtomicUsize,
+    /// What was heard, as it was written.
+    heard: Mutex<Vec<String>>,
+}
+
+impl SmallServer {
+    pub(crate) fn new(name: &str, tools: &[&str]) -> Self {
+        let server = Self(Arc::new(Inner {
+            name: name.to_owned(),
+            tools: Mutex::default(),
+            resources: Mutex::default(),
+            open: Mutex::default(),
+            begun: AtomicU64::new(0),
+            lists: AtomicUsize::new(0),
+            heard: Mutex::default(),
+        }));
+        server.set_tools(tools);
+        server
+    }
+
+    /// The server's side of HTTP in front of it.
+    pub(crate) fn served(&self) -> Server {
+        let access = AccessPolicy::new([127, 0, 0, 1].into(), None);
+        Server::new(self.clone(), access, Settings::default().sessions(100), |_| {})
+    }
+
+    pub(crate) fn set_tools(&self, tools: &[&str]) {
+        let tool = |name: &&str| json!({"name": name, "inputSchema": {"type": "object"}});
+        *self.0.tools.lock().unwrap() = tools.iter().map(tool).collect();
+    }
+
+    pub(crate) fn set_resources(&self, uris: &[&str]) {
+        *self.0.resources.lock().unwrap() = uris.iter().map(|it| (*it).to_owned()).collect();
+    }
+
+    /// Says this in every conversation.
+    pub(crate) fn tell(&self, method: &str, params: Value) {
+        let message = ParsedMessage::notification(method, Some(&Json::from(params)));
+        for said in self.0.open.lock().unwrap().values() {
+            let _ = said.send(Said::Message { message: message.clone(), call: None });
+        }
+    }
+
+    /// How many conversations have begun, and how many are open.
+    pub(crate) fn conversations(&self) -> (u64, usize) {
+        (self.0.begun.load(Ordering::Relaxed), self.0.open.lock().unwrap().len())
+    }
+
+    /// How often a list was asked for.
+    pub(crate) fn lists(&self) -> usize {
+        self.0.lists.load(Ordering::Relaxed)
+    }
+
+    /// What was heard of this method.
+    pub(crate) fn heard(&self, method: &str) -> Vec<String> {
+        let heard = self.0.heard.lock().unwrap();
+        heard.iter().filter(|it| it.contains(&format!("\"{method}\""))).cloned().collect()
+    }
+
+    /// Ends every conversation, as a server does that is restarted.
+    pub(crate) fn forget_everybody(&self) {
+        self.0.open.lock().unwrap().clear();
+    }
+}
+
+impl Backend for SmallServer {
+    fn open<'a>(&'a self, _: &'a Caller) -> BoxFuture<'a, Result<Conversation, Unavailable>> {
+        Box::pin(async {
+            let number = self.0.begun.fetch_add(1, Ordering::Relaxed) + 1;
+            let (outbox, mut letters) = mpsc::channel::<Letter>(1);
+            let (said, inbox) = mpsc::unbounded_channel();
+            let (open, closing) = oneshot::channel();
+            self.0.open.lock().unwrap().insert(number, said.clone());
+            let mut talk = Talk {
+                server: self.clone(),
+                number,
+                said: said.downgrade(),
+                asked: BTreeMap::new(),
+            };
+            drop(said);
+            tokio::spawn(async move {
+                let listening = async {
+                    while let Some(letter) = letters.recv().await {
+                        letter.into_iter().for_each(|it| talk.hear(&it));
+                    }
+                };
+                tokio::select! { () = listening => {}, _ = closing => {} }
+                talk.server.0.open.lock().unwrap().remove(&number);
+            });
+            let inbox = stream::unfold(inbox, |mut inbox: mpsc::UnboundedReceiver<Said>| async {
+                let said = inbox.recv().await?;
+                Some((said, inbox))
+            });
+            Ok(Conversation { outbox, inbox: inbox.boxed(), open })
+        })
+    }
+
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+}
+
+struct Talk {
+    server: SmallServer,
+    number: u64,
+    said: mpsc::WeakUnboundedSender<Said>,
+    /// The calls that wait for the answer to a question, by the question's id.
+    asked: BTreeMap<u64, Id>,
+}
+
+impl Talk {
+    fn hear(&mut self, heard: &ParsedMessage) {
+        let inner = self.server.0.clone();
+        inner.heard.lock().unwrap().push(String::from_utf8(heard.text.to_vec()).unwrap());
+        match &heard.message {
+            Message::Request { id, method, params } => self.ask(id, method, params.as_ref()),
+            Message::Response { id, answer } => {
+                let call = id.as_ref().and_then(Id::number).and_then(|it| self.asked.remove(&it));
+                if let Some(call) = call {
+                    let said: Value = answer.json().read().unwrap();
+                    self.answer(&call, text(&said.to_string()));
+                }
+            }
+            Message::Notification { .. } => {}
+        }
+    }
+
+    fn ask(&mut self, id: &Id, method: &str, params: Option<&Json>) {
+        let params: Value = params.and_then(|it| it.read()).unwrap_or_default();
+        let inner = self.server.0.clone();
+        match method {
+            "initialize" => self.answer(
+                id,
+                json!({"protocolVersion": params["protocolVersion"],
+                    "capabilities": {"tools": {"listChanged": true}, "logging": {},
+                        "resources": {"subscribe": true, "listChanged": true}},
+                    "serverInfo": {"name": inner.name, "version": "1"}}),
+            ),
+            "tools/list" => {
+                inner.lists.fetch_add(1, Ordering::Relaxed);
+                self.answer(id, json!({"tools": *inner.tools.lock().unwrap()}));
+            }
+            "resources/list" => {
+                let uris = inner.resources.lock().unwrap();
+                let uris: Vec<_> = uris.iter().map(|it| json!({"uri": it, "name": it})).collect();
+                self.answer(id, json!({"resources": uris}));
+            }
+            "resources/templates/list" => self.answer(id, json!({"resourceTemplates": []})),
+            "resources/read" => {
+                let text = format!("{} {}", inner.name, params["uri"].as_str().unwrap());
+                self.answer(id, json!({"contents": [{"uri": params["uri"], "text": text}]}));
+            }
+            "tools/call" => self.call(id, &params),
+            "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" | "ping" => {
+                self.answer(id, json!({}));
+            }
+            _ => self.say(ParsedMessage::response(id, &Answer::refusal(-32601, "no")), None),
+        }
+    }
+
+    fn call(&mut self, id: &Id, params: &Value) {
+        let inner = self.server.0.clone();
+        match params["name"].as_str().unwrap() {
+            "hang" => {}
+            "who" => self.answer(id, text(&format!("{} {}", inner.name, self.number))),
+            "ask" => {
+                let number = 1000 + self.asked.len() as u64;
+                self.asked.insert(number, id.clone());
+                let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+                let message = params["arguments"]["say"].clone();
+                let form = Json::from(json!({"message": message, "requestedSchema": schema}));
+                let asked = ParsedMessage::request(
+                    Id::of_number(number),
+                    "elicitation/create",
+                    Some(&form),
+                );
+                self.say(asked, Some(id.json().clone()));
+            }
+            "progress" => {
+                let token = &params["_meta"]["progressToken"];
+                for step in 1..=3 {
+                    let step = json!({"progressToken": token, "progress": step, "total": 3});
+                    let step = ParsedMessage::notification(
+                        "notifications/progress",
+                        Some(&Json::from(step)),
+                    );
+                    self.say(step, Some(id.json().clone()));
+                }
+                self.answer(id, text("done"));
+            }
+            _ => self.answer(id, text(&format!("{} {}", inner.name, params["arguments"]))),
+        }
+    }
+
+    fn answer(&self, id: &Id, result: Value) {
+        self.say(ParsedMessage::response(id, &Answer::Result(Json::from(result))), None);
+    }
+
+    fn say(&self, message: ParsedMessage, call: Option<Json>) {
+        if let Some(said) = self.said.upgrade() {
+            let _ = said.send(Said::Message { message, call });
+        }
+    }
+}
+
+fn text(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
