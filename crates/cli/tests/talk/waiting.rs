@@ -90,7 +90,8 @@ async fn a_program_that_ends_at_once_is_started_a_few_times_and_told_with_its_la
     assert!(ran.err.contains("`ridethrough check -- sh ...` looks closer"), "{}", ran.err);
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     let starts = std::fs::read_to_string(rig.folder.join("starts")).unwrap().lines().count();
-    assert!((1..=20).contains(&starts), "{starts} starts");
+    // Gaps of 50 to 250 ms for half a second; for two more where the program ends before it can be written to.
+    assert!((1..=40).contains(&starts), "{starts} starts");
 }
 
 /// Returns a URL where no server listens: the port was free a moment ago.
