@@ -197,8 +197,10 @@ impl TokenSource {
             LoginReason::MoreScope(scopes) => Some(scopes.clone()),
             _ => None,
         };
+        // A statement of its own, because handing out takes the memory's lock again.
+        let usable = self.memory().usable_token(now);
         // Another login has ended while we waited for ours.
-        if let Some(token) = self.memory().usable_token(now).filter(|_| scopes.is_none()) {
+        if let Some(token) = usable.filter(|_| scopes.is_none()) {
             return self.hand_out(&token).map(Some);
         }
         if let Some(why) = last.as_ref().and_then(|last| last.forbids(&reason)) {

@@ -198,6 +198,21 @@ async fn a_new_login_uses_the_registration_and_the_port_of_the_last_one() {
     assert_eq!(exchanges[0]["redirect_uri"], exchanges[1]["redirect_uri"]);
 }
 
+/// The second call found the login that the first had made, and waited for a lock that it held itself.
+#[tokio::test]
+async fn two_clients_of_one_account_that_need_a_login_at_once_share_it() {
+    let world = World::start().await;
+    let oauth = OAuth::new("test").store(MemoryStore::default()).person(robot());
+    let account = oauth.clock(world.clock.read()).account(&builder(&world)).unwrap();
+    let client = || builder(&world).credentials(account.clone()).build().unwrap();
+    let (one, two) = (client(), client());
+
+    let (first, second) = tokio::join!(call(&one), call(&two));
+
+    assert_eq!((first.unwrap(), second.unwrap()), ("hello".to_owned(), "hello".to_owned()));
+    assert_eq!(world.count("one", "/authorize"), 1);
+}
+
 #[tokio::test]
 async fn two_profiles_have_two_logins() {
     let (world, folder) = (World::start().await, Folder::new());
