@@ -42,7 +42,7 @@ use crate::person::Person;
 
 use at_work::AtWork;
 use memory::Memory;
-use others::WantedLogin;
+use others::{Turn, WantedLogin};
 
 /// The tokens of one account.
 pub(crate) struct TokenSource {
@@ -191,22 +191,24 @@ impl TokenSource {
         if person.is_none() && !self.context.is_unattended() {
             return Err(self.login_needed(&reason));
         }
-        let mut last = self.login.lock().await;
-        let now = self.context.now();
         let scopes = match &reason {
             LoginReason::MoreScope(scopes) => Some(scopes.clone()),
             _ => None,
         };
+        let wanted = WantedLogin { scopes, issuer: None };
+        let mut last = match self.turn_to_ask(&wanted).await {
+            Turn::Ours(last) => last,
+            Turn::NotNeeded(record) => return self.hand_out_of(&record),
+        };
         // A statement of its own, because handing out takes the memory's lock again.
-        let usable = self.memory().usable_token(now);
+        let usable = self.memory().usable_token(self.context.now());
         // Another login has ended while we waited for ours.
-        if let Some(token) = usable.filter(|_| scopes.is_none()) {
+        if let Some(token) = usable.filter(|_| wanted.scopes.is_none()) {
             return self.hand_out(&token).map(Some);
         }
         if let Some(why) = last.as_ref().and_then(|last| last.forbids(&reason)) {
             return Err(NoCredentials::because(why));
         }
-        let wanted = WantedLogin { scopes, issuer: None };
         self.log_in_for_call(&mut last, wanted).await
     }
 

@@ -13,7 +13,7 @@ use ridethrough_oauth_core::scope::ScopeSet;
 use ridethrough_oauth_core::store::GrantRecord;
 use tokio::time::timeout;
 
-use super::others::WantedLogin;
+use super::others::{Turn, WantedLogin};
 use super::{LoginRule, TokenSource};
 use crate::error::LoginFailure;
 
@@ -179,7 +179,10 @@ impl TokenSource {
         if self.context.oauth.person.is_none() {
             return Err(self.login_needed(&LoginReason::IssuerMoved));
         }
-        let mut last = self.login.lock().await;
+        let mut last = match self.turn_to_ask(&wanted).await {
+            Turn::Ours(last) => last,
+            Turn::NotNeeded(record) => return self.hand_out_of(&record),
+        };
         if let Some(why) = last.as_ref().and_then(|last| last.forbids(&LoginReason::IssuerMoved)) {
             return Err(NoCredentials::because(why));
         }

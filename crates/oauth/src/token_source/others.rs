@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use ridethrough_oauth_core::scope::ScopeSet;
 use ridethrough_oauth_core::store::GrantRecord;
+use tokio::sync::MutexGuard;
 use tokio::time::sleep;
 
-use super::TokenSource;
+use super::{LastLogin, TokenSource};
 
 /// What a login must bring.
 pub(super) struct WantedLogin {
@@ -24,7 +25,29 @@ impl WantedLogin {
     }
 }
 
+/// Whether the person is to be asked.
+pub(super) enum Turn<'a> {
+    /// Another process has logged in.
+    NotNeeded(Box<GrantRecord>),
+    /// It is our turn. No other login of this process begins meanwhile.
+    Ours(MutexGuard<'a, Option<LastLogin>>),
+}
+
 impl TokenSource {
+    /// Waits for the turn to ask the person. A login that is under way here may be for more scope, and its
+    /// person may take minutes: until then the login of another process is as good.
+    pub(super) async fn turn_to_ask(&self, wanted: &WantedLogin) -> Turn<'_> {
+        let last = tokio::select! {
+            biased;
+            last = self.login.lock() => last,
+            record = self.wait_for_other_login(wanted) => return Turn::NotNeeded(Box::new(record)),
+        };
+        match self.other_login(wanted).await {
+            Some(record) => Turn::NotNeeded(Box::new(record)),
+            None => Turn::Ours(last),
+        }
+    }
+
     /// Waits until another process has logged in.
     pub(super) async fn wait_for_other_login(&self, wanted: &WantedLogin) -> GrantRecord {
         loop {

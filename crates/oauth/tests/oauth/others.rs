@@ -67,6 +67,38 @@ async fn more_scope_that_another_process_was_granted_is_enough() {
     assert_eq!(world.count("one", "/authorize"), 2);
 }
 
+/// The call waited for the login that was under way, whose person takes minutes, and then asked the person too.
+#[tokio::test]
+async fn a_slow_login_for_more_scope_keeps_no_call_from_the_login_of_another_process() {
+    let world = World::start().await;
+    let store = MemoryStore::default();
+    let oauth = || oauth().store(store.clone());
+    call(&client(&world, oauth().person(robot()))).await.unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = asked.clone();
+    let slow = from_fn(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+    });
+    let client = client(&world, oauth().person(slow));
+    call(&client).await.unwrap();
+    tokio::spawn(client.call_tool("admin", json!({})).into_future());
+    eventually(|| asked.load(Ordering::SeqCst) == 1).await;
+    world.end_access_tokens();
+    world.state().refresh.clear();
+    let waiting = tokio::spawn({
+        let client = client.clone();
+        async move { call(&client).await }
+    });
+    eventually(|| !world.token_forms("refresh_token").is_empty()).await;
+
+    let other = oauth().person(robot()).account(&builder(&world)).unwrap();
+    other.log_in().await.unwrap();
+
+    let answer = timeout(Duration::from_secs(10), waiting).await.expect("it waits for the person");
+    assert_eq!(answer.unwrap().unwrap(), "hello");
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
 /// Each reading of the store was once the reason for the next one.
 #[tokio::test(start_paused = true)]
 async fn a_login_that_has_ended_does_not_keep_the_processor_busy() {
@@ -123,4 +155,14 @@ impl GrantStore for CountingStore {
 
 fn oauth() -> OAuth {
     OAuth::new("test app").store(MemoryStore::default())
+}
+
+/// Waits until something is so.
+async fn eventually(is_so: impl Fn() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(Duration::from_secs(20), waiting).await.expect("it never happened");
 }
