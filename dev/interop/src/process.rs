@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
@@ -214,23 +215,42 @@ fn announced(line: &str) -> Option<u16> {
 /// Returns a free port that the system gives to no other socket: it is below those for sockets that name
 /// none. Otherwise another socket could take it while its server is down, and the server could not come back.
 async fn free_port() -> Result<u16> {
-    /// How many ports this process has tried.
+    /// The ports of this process.
+    static OURS: OnceLock<Option<PortRange>> = OnceLock::new();
+    /// How many of them this process has tried.
     static TRIED: AtomicU16 = AtomicU16::new(0);
-    // Two runs at once begin at different places.
-    let first = std::process::id() % u32::from(PORTS);
-    for _ in 0..PORTS {
-        let tried = u32::from(TRIED.fetch_add(1, Ordering::Relaxed));
-        let port = FIRST_PORT + u16::try_from((first + tried) % u32::from(PORTS))?;
+    let ours = OURS.get_or_init(PortRange::take).as_ref().context("too many runs at once")?;
+    for _ in 0..RANGE {
+        let port = ours.first + TRIED.fetch_add(1, Ordering::Relaxed) % RANGE;
         if TcpListener::bind(("127.0.0.1", port)).await.is_ok() {
             return Ok(port);
         }
     }
-    bail!("no port from {FIRST_PORT} to {} is free", FIRST_PORT + PORTS - 1);
+    bail!("no port from {} to {} is free", ours.first, ours.first + RANGE - 1);
+}
+
+/// A range of ports that no other run has, as long as this process lives.
+struct PortRange {
+    first: u16,
+    /// The port below the first one: while it is taken, so is the range.
+    _mark: std::net::TcpListener,
+}
+
+impl PortRange {
+    /// Takes a range that is free.
+    fn take() -> Option<Self> {
+        (0..RANGES).find_map(|range| {
+            let mark = FIRST_PORT + range * (RANGE + 1);
+            let bound = std::net::TcpListener::bind(("127.0.0.1", mark)).ok()?;
+            Some(Self { first: mark + 1, _mark: bound })
+        })
+    }
 }
 
 /// The first port. Linux gives ports from 32768 on, other systems from 49152 on.
 const FIRST_PORT: u16 = 20_000;
-const PORTS: u16 = 12_000;
+const RANGES: u16 = 12;
+const RANGE: u16 = 999;
 
 /// Returns how many lines of a ledger are exactly this.
 pub(crate) fn noted(ledger: &Path, line: &str) -> usize {
@@ -243,6 +263,13 @@ const READY_LIMIT: Duration = Duration::from_secs(30);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_runs_at_once_have_different_ports() {
+        let (one, two) = (PortRange::take().unwrap(), PortRange::take().unwrap());
+
+        assert!(one.first.abs_diff(two.first) >= RANGE, "{} and {}", one.first, two.first);
+    }
 
     #[test]
     fn a_port_is_read_from_the_line_that_announces_it() {
