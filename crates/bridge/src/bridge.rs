@@ -18,7 +18,7 @@ use crate::catalogue::Catalogue;
 use crate::gauge::{Ask, Gauge};
 use crate::hidden::Hidden;
 use crate::lines::Lines;
-use crate::login::{LoginAdvice, LoginDesk};
+use crate::login::{LoginAdvice, LoginFlow};
 use crate::news::Detail;
 use crate::router::{LINE_LIMIT, Router, Settings};
 
@@ -83,7 +83,7 @@ impl Bridge {
     /// can show a page (URL elicitation) is asked to show that of the login, one at a time.
     pub fn account(mut self, account: Account, advice: LoginAdvice) -> Self {
         self.settings.voice.masker.account = Some(account.clone());
-        self.settings.login = Some(LoginDesk::new(account, advice));
+        self.settings.login = Some(LoginFlow::new(account, advice));
         self
     }
 

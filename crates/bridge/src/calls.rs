@@ -11,12 +11,12 @@ use futures_util::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use futures_util::stream::FuturesUnordered;
 use ridethrough::call::Track;
 use ridethrough_core::message::{Id, Json};
+use ridethrough_core::stateless::Offers;
 use ridethrough_core::{ExchangeId, Kind, Outcome};
 use tokio::time::Instant;
 
 use crate::gauge::{InFlight, millis, short};
 use crate::lists::Page;
-use crate::modern::Offers;
 
 #[derive(Default)]
 pub(crate) struct Calls {

@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use ridethrough_core::message::notification;
+use ridethrough_core::message::reserved::SUBSCRIPTION;
 use ridethrough_core::message::splice;
 use ridethrough_core::message::{Id, Json};
 use serde::Deserialize;
 
 use crate::lists::Kind;
-use crate::modern;
 
 /// All open `subscriptions/listen` requests.
 #[derive(Debug, Default)]
@@ -168,7 +168,7 @@ impl Listen {
     fn with_subscription(&self, params: &Json) -> Json {
         let meta = params.member("_meta").filter(splice::is_object);
         let meta = meta.unwrap_or_else(Json::empty_object);
-        let meta = splice::with_member(&meta, modern::SUBSCRIPTION, self.id.json());
+        let meta = splice::with_member(&meta, SUBSCRIPTION, self.id.json());
         splice::with_member(params, "_meta", &meta)
     }
 }

@@ -29,7 +29,7 @@ use crate::harmless::harmless;
 
 use page::HostPerson;
 pub(crate) use page::page_required;
-use step_up::StepUpDesk;
+use step_up::StepUpFlow;
 pub(crate) use wait::{Gate, Passed, Wait, pass};
 
 /// How people are told to log in.
@@ -44,7 +44,7 @@ pub struct LoginAdvice {
 }
 
 /// Follows whether a login is needed, and runs the one that the host is asked for.
-pub(crate) struct LoginDesk {
+pub(crate) struct LoginFlow {
     account: Account,
     advice: LoginAdvice,
     /// For a look at the state; `watching` waits for its changes.
@@ -60,7 +60,7 @@ pub(crate) struct LoginDesk {
     /// How many logins were begun; names the next one.
     count: u64,
     /// More scope for calls that lack it, while no login is needed for the others.
-    pub(crate) step_up: StepUpDesk,
+    pub(crate) step_up: StepUpFlow,
 }
 
 /// A login that the host was asked for, or is about to be.
@@ -123,10 +123,10 @@ pub(crate) struct Closing {
     pub(crate) completed: Option<String>,
 }
 
-impl LoginDesk {
+impl LoginFlow {
     pub(crate) fn new(account: Account, advice: LoginAdvice) -> Self {
         Self {
-            step_up: StepUpDesk::new(account.clone(), advice.clone()),
+            step_up: StepUpFlow::new(account.clone(), advice.clone()),
             state: account.watch(),
             watching: watching(account.watch()),
             account,
@@ -249,12 +249,9 @@ impl LoginDesk {
 
     /// Takes in an answer of the host. Whether it was the answer to the page.
     pub(crate) fn answered(&mut self, now: Instant, id: &Json, answer: &Answer) -> bool {
-        let Some(login) = &mut self.host_login else { return false };
-        if id.string().as_deref() != Some(&login.id) {
-            return false;
-        }
-        login.request = PageRequest::Accepted;
-        match page::consent(answer) {
+        let login = self.host_login.as_mut();
+        let Some(consent) = login.and_then(|it| it.consent(id, answer)) else { return false };
+        match consent {
             page::Consent::Accepted => {}
             page::Consent::Cancelled => {
                 self.give_up(NextOffer::At(now + PAUSE), "the page was closed")
@@ -312,6 +309,15 @@ pub(crate) enum Access {
 }
 
 impl HostLogin {
+    /// Returns what the person said, if this is the answer to the request that shows the page.
+    fn consent(&mut self, id: &Json, answer: &Answer) -> Option<page::Consent> {
+        if id.string().as_deref() != Some(&self.id) {
+            return None;
+        }
+        self.request = PageRequest::Accepted;
+        Some(page::consent(answer))
+    }
+
     /// What the host must be told when it is over.
     fn closing(self) -> Closing {
         match self.request {

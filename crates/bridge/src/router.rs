@@ -35,7 +35,7 @@ use crate::gauge::Ask;
 use crate::hidden::Hidden;
 use crate::lines::{Line, Lines};
 use crate::lists::{Fetched, Kind, Lists};
-use crate::login::{LoginDesk, LoginNews};
+use crate::login::{LoginFlow, LoginNews};
 use crate::manner::Manner;
 use crate::masker::Masker;
 use crate::news::{Detail, News};
@@ -77,7 +77,7 @@ pub(crate) struct Router<W> {
     refused: Option<String>,
 
     /// The login that the upstream may want, if there is an account.
-    login: Option<LoginDesk>,
+    login: Option<LoginFlow>,
     /// Lists that were refused to the host because a login was needed.
     refused_lists: BTreeSet<Kind>,
 
@@ -119,7 +119,7 @@ pub(crate) struct Settings {
     pub(crate) catalogue: Option<Catalogue>,
     pub(crate) voice: Voice,
     pub(crate) advice: Advice,
-    pub(crate) login: Option<LoginDesk>,
+    pub(crate) login: Option<LoginFlow>,
     asks: mpsc::UnboundedReceiver<Ask>,
 }
 
@@ -347,7 +347,7 @@ async fn over<T>(future: &mut Option<BoxFuture<'static, T>>) -> T {
     }
 }
 
-async fn login_news(login: &mut Option<LoginDesk>) -> LoginNews {
+async fn login_news(login: &mut Option<LoginFlow>) -> LoginNews {
     match login {
         Some(login) => login.next().await,
         None => std::future::pending().await,

@@ -64,12 +64,14 @@ pub mod mirror;
 pub mod moment;
 pub mod outcome;
 pub mod output;
+pub mod patterns;
 pub mod policy;
 pub mod replay;
 pub mod rng;
 pub mod secrets;
 pub mod session;
 pub mod sse;
+pub mod stateless;
 pub mod www_authenticate;
 
 pub use answer::{Loss, discovery, session_loss};

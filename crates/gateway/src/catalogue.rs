@@ -8,7 +8,6 @@
 //! It decides and performs nothing. Elements keep their bytes but for their names.
 
 mod cursor;
-mod globs;
 mod listed;
 mod names;
 mod notice;

@@ -12,7 +12,7 @@ use crate::jwt;
 use crate::secret::Secret;
 use crate::timestamp::Timestamp;
 
-pub use wanted::{DpopRule, DpopWish};
+pub use wanted::{DpopFacts, DpopRule};
 
 /// The public half of a key, as a proof contains it. Each value is base64url, as in a JWK.
 #[derive(Clone, Debug, PartialEq, Eq)]

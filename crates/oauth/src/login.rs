@@ -15,7 +15,7 @@ use ridethrough_oauth_core::address::NearHosts;
 use ridethrough_oauth_core::challenge::{Challenges, Scheme};
 use ridethrough_oauth_core::client::Client;
 use ridethrough_oauth_core::discovery::Found;
-use ridethrough_oauth_core::dpop::DpopWish;
+use ridethrough_oauth_core::dpop::DpopFacts;
 use ridethrough_oauth_core::grant::LoginReason;
 use ridethrough_oauth_core::scope::{ScopeRequest, ScopeSet, ScopeSources};
 use ridethrough_oauth_core::store::{GrantKey, GrantRecord};
@@ -112,13 +112,13 @@ impl Login {
 
     /// Returns a new key for the tokens of this login, if they are to be bound to one.
     fn dpop_key(&self, found: &Found) -> Result<Option<DpopKey>, LoginFailure> {
-        let wish = DpopWish {
+        let facts = DpopFacts {
             is_challenged: self.challenges.has_scheme(Scheme::Dpop),
             takes_bearer: self.challenges.has_scheme(Scheme::Bearer),
             is_required: found.metadata.as_ref().is_some_and(|it| it.requires_dpop),
             algorithms: found.server.dpop_signing_alg_values_supported.as_deref(),
         };
-        let is_wanted = self.context.oauth.dpop.is_wanted(wish);
+        let is_wanted = self.context.oauth.dpop.is_wanted(facts);
         is_wanted.then(DpopKey::generate).transpose()
     }
 

@@ -15,6 +15,7 @@ use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
 use ridethrough_core::message::code;
 use ridethrough_core::message::{Id, Message};
+use ridethrough_core::stateless::REVISION;
 
 use crate::access::AccessPolicy;
 use crate::backend::Caller;
@@ -30,7 +31,7 @@ use crate::reader::{Reader, place_of};
 use crate::reply::{self, Reply, empty};
 use crate::session::{Session, Undelivered};
 use crate::sessions::Sessions;
-use crate::stateless::{REVISION, Stateless};
+use crate::stateless::Stateless;
 use crate::streams::{Carries, STANDING};
 
 /// Answers requests.

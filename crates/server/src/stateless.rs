@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, StatusCode};
 use ridethrough_core::message::{Answer, Id, Message, code};
+use ridethrough_core::stateless::{DISCOVER, REVISION, discovered};
 
 use crate::backend::{Caller, Unavailable};
 use crate::connections::Connection;
@@ -41,16 +42,14 @@ use crate::session::Undelivered;
 use crate::sessions::Sessions;
 use crate::streams::Carries;
 
-use answers::{DISCOVER, discovered};
 use call::StatelessCall;
 use conversation::SharedConversation;
 use holds::Holds;
 use listening::Listening;
 use listens::{Filter, LISTEN, MOST_RESOURCES};
 use question::CallState;
-use refusal::Refusal;
+use refusal::{Refusal, supported};
 use request::Request;
-pub(crate) use sender::REVISION;
 use sender::is_stateless;
 use writing::CallWriter;
 
@@ -250,7 +249,7 @@ fn is_in_use(slot: &Slot) -> bool {
 struct ConversationOver;
 
 fn discover(request: &Request, conversation: &SharedConversation) -> Reply {
-    let result = Answer::Result(discovered(&conversation.initialized));
+    let result = Answer::Result(discovered(&conversation.initialized, &supported()));
     let server = conversation.server.as_ref();
     reply::pieces(StatusCode::OK, answers::written(&request.id, &result, DISCOVER, server))
 }

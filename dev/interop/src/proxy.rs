@@ -43,7 +43,7 @@ impl Order {
 /// A proxy in front of one server. Dropping it ends it and every connection through it.
 pub(crate) struct Proxy {
     address: SocketAddr,
-    desk: Desk,
+    orders: SharedOrders,
     task: JoinHandle<()>,
 }
 
@@ -52,9 +52,9 @@ impl Proxy {
     pub(crate) async fn before(port: u16) -> std::io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
-        let desk = Desk::default();
-        let task = tokio::spawn(accept(listener, port, desk.clone()));
-        Ok(Self { address, desk, task })
+        let orders = SharedOrders::default();
+        let task = tokio::spawn(accept(listener, port, orders.clone()));
+        Ok(Self { address, orders, task })
     }
 
     pub(crate) fn url(&self) -> String {
@@ -62,22 +62,22 @@ impl Proxy {
     }
 
     pub(crate) fn order(&self, order: Order) {
-        self.desk.lock().open.push_back(order);
+        self.orders.lock().open.push_back(order);
     }
 
     /// Returns the heads of all requests so far, in lower case.
     pub(crate) fn heads(&self) -> Vec<String> {
-        self.desk.lock().heads.clone()
+        self.orders.lock().heads.clone()
     }
 
     /// Returns the session that the last request named.
     pub(crate) fn session(&self) -> Option<String> {
-        self.desk.lock().session.clone()
+        self.orders.lock().session.clone()
     }
 
     /// Returns how many orders were carried out.
     pub(crate) fn done(&self) -> usize {
-        self.desk.lock().done
+        self.orders.lock().done
     }
 }
 
@@ -88,7 +88,7 @@ impl Drop for Proxy {
 }
 
 #[derive(Clone, Default)]
-struct Desk(Arc<Mutex<Orders>>);
+struct SharedOrders(Arc<Mutex<Orders>>);
 
 #[derive(Default)]
 struct Orders {
@@ -98,7 +98,7 @@ struct Orders {
     session: Option<String>,
 }
 
-impl Desk {
+impl SharedOrders {
     fn lock(&self) -> MutexGuard<'_, Orders> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -117,22 +117,26 @@ impl Desk {
     }
 }
 
-async fn accept(listener: TcpListener, port: u16, desk: Desk) {
+async fn accept(listener: TcpListener, port: u16, orders: SharedOrders) {
     // In this task, so that ending it ends the connections, too.
     let mut connections = tokio::task::JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
-        let desk = desk.clone();
+        let orders = orders.clone();
         connections.spawn(async move {
             // If the server is down, the connection closes.
             if let Ok(server) = TcpStream::connect(("127.0.0.1", port)).await {
-                let _ = carry(client, server, &desk).await;
+                let _ = carry(client, server, &orders).await;
             }
         });
     }
 }
 
 /// Carries bytes both ways until one side ends, or an order ends both.
-async fn carry(mut client: TcpStream, mut server: TcpStream, desk: &Desk) -> std::io::Result<()> {
+async fn carry(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    orders: &SharedOrders,
+) -> std::io::Result<()> {
     client.set_nodelay(true)?;
     let (mut up, mut down) = (vec![0; 65536], vec![0; 65536]);
     let mut fault = Fault::None;
@@ -146,17 +150,17 @@ async fn carry(mut client: TcpStream, mut server: TcpStream, desk: &Desk) -> std
                 let mut request = up[..read].to_vec();
                 if begins(&request) {
                     read_body(&mut client, &mut request).await?;
-                    fault = Fault::of(desk.take(&request));
+                    fault = Fault::of(orders.take(&request));
                 }
                 if let Fault::Refuse(head) = fault {
-                    desk.lock().done += 1;
+                    orders.lock().done += 1;
                     return client.write_all(head.as_bytes()).await;
                 }
                 server.write_all(&request).await?;
             }
             read = server.read(&mut down) => {
                 let read = read?;
-                if read == 0 || fault.answer(&mut client, &down[..read], desk).await?.is_break() {
+                if read == 0 || fault.answer(&mut client, &down[..read], orders).await?.is_break() {
                     return Ok(());
                 }
             }
@@ -190,15 +194,15 @@ impl Fault {
         &mut self,
         client: &mut TcpStream,
         part: &[u8],
-        desk: &Desk,
+        orders: &SharedOrders,
     ) -> std::io::Result<ControlFlow<()>> {
         match self {
             Self::Swallow => {
-                desk.lock().done += 1;
+                orders.lock().done += 1;
                 return Ok(ControlFlow::Break(()));
             }
             Self::Drip { begun } => {
-                desk.lock().done += usize::from(!std::mem::replace(begun, true));
+                orders.lock().done += usize::from(!std::mem::replace(begun, true));
                 for byte in part {
                     client.write_all(&[*byte]).await?;
                     tokio::task::yield_now().await;
@@ -207,7 +211,7 @@ impl Fault {
             Self::Cut(cut) => {
                 client.write_all(part).await?;
                 if cut.comes_after(part) {
-                    desk.lock().done += 1;
+                    orders.lock().done += 1;
                     client.flush().await?;
                     return Ok(ControlFlow::Break(()));
                 }
@@ -319,21 +323,21 @@ mod tests {
 
     #[test]
     fn a_session_is_known_by_the_letters_that_were_sent() {
-        let desk = Desk::default();
+        let orders = SharedOrders::default();
 
-        desk.take(b"POST /mcp HTTP/1.1\r\nMcp-Session-Id: aB1\r\n\r\n{}");
-        desk.take(b"GET /health HTTP/1.1\r\n\r\n");
+        orders.take(b"POST /mcp HTTP/1.1\r\nMcp-Session-Id: aB1\r\n\r\n{}");
+        orders.take(b"GET /health HTTP/1.1\r\n\r\n");
 
-        assert_eq!(desk.lock().session.as_deref(), Some("aB1"));
+        assert_eq!(orders.lock().session.as_deref(), Some("aB1"));
     }
 
     #[test]
     fn an_order_waits_for_the_request_that_it_names() {
-        let desk = Desk::default();
-        desk.lock().open.push_back(Order::Cut { request: "tools/call", events: 1 });
+        let orders = SharedOrders::default();
+        orders.lock().open.push_back(Order::Cut { request: "tools/call", events: 1 });
 
-        assert!(desk.take(b"POST /mcp {\"method\":\"ping\"}").is_none());
-        assert!(desk.take(b"POST /mcp {\"method\":\"tools/call\"}").is_some());
-        assert!(desk.take(b"POST /mcp {\"method\":\"tools/call\"}").is_none());
+        assert!(orders.take(b"POST /mcp {\"method\":\"ping\"}").is_none());
+        assert!(orders.take(b"POST /mcp {\"method\":\"tools/call\"}").is_some());
+        assert!(orders.take(b"POST /mcp {\"method\":\"tools/call\"}").is_none());
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Race {
     crew: Crew,
     account: Account,
     folder: Folder,
-    dice: Dice,
+    random: Random,
     /// Requests to the token endpoint after a login had ended, and before the next.
     asked_in_vain: usize,
 }
@@ -55,8 +55,8 @@ impl Race {
         for _ in 0..size.processes {
             crew.start()?;
         }
-        let dice = Dice(0x9e37_79b9_7f4a_7c15);
-        Ok(Self { way, size, began, server, crew, account, folder, dice, asked_in_vain: 0 })
+        let random = Random(0x9e37_79b9_7f4a_7c15);
+        Ok(Self { way, size, began, server, crew, account, folder, random, asked_in_vain: 0 })
     }
 
     /// Runs it to its end.
@@ -104,12 +104,12 @@ impl Race {
     /// Kills a process now and then, or has the next process killed that refreshes; killed processes are
     /// replaced.
     fn kill_somebody(&mut self) -> Result<()> {
-        match self.dice.roll(12) {
+        match self.random.below(12) {
             0 => self.server.lie_in_wait(Ambush::BeforeAnswer, &self.crew),
             1 => self.server.lie_in_wait(Ambush::AfterAnswer, &self.crew),
             2 => {
                 let alive = self.crew.alive();
-                let at = self.dice.roll(alive.len().max(1));
+                let at = self.random.below(alive.len().max(1));
                 alive.get(at).map(|number| self.crew.kill(*number));
             }
             _ => {}
@@ -194,15 +194,15 @@ impl Drop for Folder {
 }
 
 /// Random numbers that repeat from run to run; the timing of the processes does not.
-struct Dice(u64);
+struct Random(u64);
 
-impl Dice {
-    /// Returns a number below `sides`.
-    const fn roll(&mut self, sides: usize) -> usize {
+impl Random {
+    /// Returns a number below `bound`.
+    const fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        (self.0 % sides as u64) as usize
+        (self.0 % bound as u64) as usize
     }
 }
 

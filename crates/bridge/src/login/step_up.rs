@@ -14,7 +14,7 @@ use super::page::{self, HostPerson};
 use super::{Closing, Gate, HostLogin, LoginAdvice, LoginNews, NextOffer, PAUSE, PageRequest};
 
 /// Asks the host for more scope, once for all calls that lack it.
-pub(crate) struct StepUpDesk {
+pub(crate) struct StepUpFlow {
     account: Account,
     advice: LoginAdvice,
     host_login: Option<HostLogin>,
@@ -25,7 +25,7 @@ pub(crate) struct StepUpDesk {
     count: u64,
 }
 
-impl StepUpDesk {
+impl StepUpFlow {
     pub(super) fn new(account: Account, advice: LoginAdvice) -> Self {
         let gate = watch::Sender::new(Gate::Open);
         Self { account, advice, host_login: None, last: None, gate, count: 0 }
@@ -91,12 +91,9 @@ impl StepUpDesk {
 
     /// Takes in an answer of the host. Whether it was the answer to the page.
     pub(crate) fn answered(&mut self, now: Instant, id: &Json, answer: &Answer) -> bool {
-        let Some(login) = &mut self.host_login else { return false };
-        if id.string().as_deref() != Some(&login.id) {
-            return false;
-        }
-        login.request = PageRequest::Accepted;
-        match page::consent(answer) {
+        let login = self.host_login.as_mut();
+        let Some(consent) = login.and_then(|it| it.consent(id, answer)) else { return false };
+        match consent {
             page::Consent::Accepted => {}
             page::Consent::Cancelled => self.give_up(NextOffer::At(now + PAUSE)),
             page::Consent::Declined => self.give_up(NextOffer::Never),

@@ -125,66 +125,6 @@ fn a_server_is_discovered_by_what_it_said_to_initialize() {
     );
 }
 
-#[test]
-fn a_host_is_asked_only_what_it_offers() {
-    let offers = |text| Offers::of(&json_of(text));
-    let (form, url) = (json_of(r#"{"mode":"form"}"#), json_of(r#"{"mode":"url"}"#));
-    let elicited = |offers: Offers| {
-        [Some(&form), None, Some(&url)].map(|params| offers.allow("elicitation/create", params))
-    };
-
-    assert_eq!(elicited(offers(r#"{"elicitation":{}}"#)), [true, true, false]);
-    assert_eq!(elicited(offers(r#"{"elicitation":{"url":{}}}"#)), [false, false, true]);
-    assert_eq!(elicited(offers(r#"{"elicitation":{"form":{},"url":{}}}"#)), [true, true, true]);
-    assert_eq!(elicited(offers("{}")), [false; 3]);
-    assert!(offers(r#"{"roots":{}}"#).allow("roots/list", None));
-    assert!(offers(r#"{"sampling":{}}"#).allow("sampling/createMessage", None));
-    assert!(!offers(r#"{"roots":{}}"#).allow("sampling/createMessage", None));
-    assert!(!offers(r#"{"roots":{}}"#).allow("acme/ask", None));
-}
-
-#[test]
-fn a_resource_that_is_not_found_has_the_newer_code_and_keeps_its_data() {
-    let older = json_of(r#"{"code":-32002 ,"message":"no","data":{"uri":"a:b"}}"#);
-    let other = json_of(r#"{"code":-32050,"message":"no"}"#);
-
-    let offers = Offers::of(&Json::empty_object());
-    let in_new_words = |json: Json| error(json, "resources/read", offers).json().clone();
-    assert_eq!(
-        in_new_words(older).as_str(),
-        r#"{"code":-32602 ,"message":"no","data":{"uri":"a:b"}}"#
-    );
-    assert_eq!(in_new_words(other.clone()), other);
-}
-
-#[test]
-fn pages_that_must_be_visited_first_are_asked_for_where_the_host_can_and_are_an_error_elsewhere() {
-    let said = r#"{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://a.b","message":"log in"}]}}"#;
-    let urls = Offers::of(&json_of(r#"{"elicitation":{"url":{}}}"#));
-    let none = Offers::of(&Json::empty_object());
-
-    let asked: Value = error(json_of(said), "tools/call", urls).json().read().unwrap();
-    let refused = error(json_of(said), "tools/call", none);
-    let elsewhere = error(json_of(said), "tools/list", urls);
-
-    let page = json!({"mode": "url", "url": "https://a.b", "message": "log in"});
-    assert_eq!(
-        asked,
-        json!({
-            "resultType": "input_required",
-            "inputRequests": {"ridethrough-page-0": {"method": "elicitation/create", "params": page}},
-        })
-    );
-    assert_eq!(refused.error().unwrap().code, -32603);
-    assert_eq!(elsewhere.error().unwrap().code, -32603);
-    let (key, _) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
-    let visited = |other: &str| json_of(&format!(r#"{{"{key}":{{"action":"accept"}}{other}}}"#));
-    assert!(are_pages(&visited("")) && were_visited(&visited("")));
-    assert!(!were_visited(&visited(r#","ridethrough-page-1":{"action":"cancel"}"#)));
-    assert!(!are_pages(&visited(r#","page":{"action":"accept"}"#)));
-    assert!(!are_pages(&Json::empty_object()));
-}
-
 fn json_of(text: &str) -> Json {
     Json::new(text.to_owned()).unwrap()
 }

@@ -16,6 +16,7 @@ use std::time::Duration;
 use ridethrough::{Era, Error};
 use ridethrough_core::Kind as Ending;
 use ridethrough_core::message::{Answer, Id, Json};
+use ridethrough_core::stateless::{DISCOVER, Offers};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
@@ -62,7 +63,7 @@ impl Greeting {
 impl Form {
     pub(super) const fn method(self) -> &'static str {
         match self {
-            Self::Discover => modern::DISCOVER,
+            Self::Discover => DISCOVER,
             Self::Initialize(_) => "initialize",
         }
     }
@@ -102,7 +103,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.host = greeting::host(params);
         self.can_show_pages = params
             .and_then(|params| params.member("capabilities"))
-            .is_some_and(|capabilities| modern::Offers::of(&capabilities).urls());
+            .is_some_and(|capabilities| Offers::of(&capabilities).urls());
         self.await_greeting(id, Form::Initialize(greeting::revision(params)));
     }
 

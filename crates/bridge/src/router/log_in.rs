@@ -13,6 +13,7 @@ use std::time::Duration;
 use ridethrough_core::message::code::SERVER_ERROR;
 use ridethrough_core::message::notification;
 use ridethrough_core::message::{Answer, Id, Json};
+use ridethrough_core::stateless::can_ask;
 use ridethrough_oauth::error::LoginFailure;
 use ridethrough_oauth::person::LoginPrompt;
 use tokio::io::AsyncWrite;
@@ -22,11 +23,11 @@ use tokio::time::Instant;
 use super::Router;
 use crate::calls::{Asked, Asker, End, Finished};
 use crate::catalogue::Catalogue;
+use crate::fault;
 use crate::gauge::{NeededLogin, short};
 use crate::harmless::harmless;
 use crate::lists::{Kind, Page};
-use crate::login::{Access, Closing, Gate, LoginDesk, LoginNews, Wait};
-use crate::{fault, modern};
+use crate::login::{Access, Closing, Gate, LoginFlow, LoginNews, Wait};
 
 /// What becomes of a call while a person must log in.
 pub(super) enum Entry {
@@ -63,7 +64,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let Some(login) = self.login.as_mut().filter(|_| can_show) else { return Entry::Refused };
         login.offer(Instant::now());
         match (login.under_way(), asker) {
-            (Some(gate), _) if !modern::can_ask(method) => {
+            (Some(gate), _) if !can_ask(method) => {
                 drop(gate);
                 Entry::Refused
             }
@@ -106,7 +107,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let asker = finished.asker.as_ref();
         let can_wait = finished.end.lacks_scope()
             && finished.id.is_some()
-            && modern::can_ask(&finished.method)
+            && can_ask(&finished.method)
             && self.can_show_page_to(asker);
         let has_visited = asker.is_none_or(|asker| asker.has_visited);
         let wait = if has_visited { Wait::Login } else { Wait::Page };
@@ -185,7 +186,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// Stops the attempts to connect until a person has logged in.
     pub(super) fn leave_upstream_alone(&mut self) {
-        let reason = self.login.as_ref().and_then(LoginDesk::needed);
+        let reason = self.login.as_ref().and_then(LoginFlow::needed);
         let may_pass = reason.is_some_and(|reason| reason.may_pass());
         self.upstream.pause(may_pass.then_some(TRY_AGAIN));
     }

@@ -12,6 +12,7 @@ use ridethrough_core::message::code;
 use ridethrough_core::message::notification;
 use ridethrough_core::message::splice;
 use ridethrough_core::message::{Answer, Id, Json};
+use ridethrough_core::stateless::{self, DISCOVER, Offers};
 use ridethrough_core::{ExchangeId, QuestionId};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
@@ -21,7 +22,7 @@ use super::greet::Form;
 use crate::calls::{Asked, Asker};
 use crate::listens::{Listens, UPDATED};
 use crate::lists::Kind;
-use crate::modern::{self, Offers, Question, Sender};
+use crate::modern::{self, Question, Sender};
 use crate::rounds::{Due, Rounds, Subject, TakenUp};
 
 /// The state for a host of the stateless revision.
@@ -81,18 +82,18 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn ask_modern(&mut self, id: Id, method: &str, params: &Json, sender: Sender) {
         self.meet(Era::Modern);
         self.take_in_sender(&sender);
-        if method == modern::DISCOVER {
+        if method == DISCOVER {
             return self.await_greeting(id, Form::Discover);
         }
         self.upstream.reach();
         let is_older_task = method.starts_with("tasks/") && self.has_sessions();
-        if modern::is_gone(method) || is_older_task {
+        if stateless::is_gone(method) || is_older_task {
             return self.outbox.answer(Some(id.json()), &modern::not_found());
         }
         let params = modern::passed_on(params);
         match method {
             "subscriptions/listen" => self.listen(id, &params),
-            method if modern::can_ask(method) => self.ask_in_rounds(id, method, params, &sender),
+            method if stateless::can_ask(method) => self.ask_in_rounds(id, method, params, &sender),
             method => self.begin_modern(id, method, params, &sender),
         }
     }
@@ -184,11 +185,11 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         visited: Option<&Json>,
         sender: &Sender,
     ) {
-        match visited.filter(|it| modern::are_pages(it)) {
+        match visited.filter(|it| stateless::are_pages(it)) {
             // Answers to the server's own questions belong to a later round of a call that may have run; the
             // client must see them to know that.
             None => self.begin_modern(id, method, params, sender),
-            Some(visited) if modern::were_visited(visited) => {
+            Some(visited) if stateless::were_visited(visited) => {
                 let params = params.without(&["inputResponses"]);
                 self.begin_visited(id, method, params, sender, true);
             }
@@ -216,7 +217,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let (call, track) = call.tracked();
         let offers = Offers::of(&sender.identity.capabilities);
         let token = sender.token.as_ref().map(splice::copied);
-        let can_be_asked = modern::can_ask(method);
+        let can_be_asked = stateless::can_ask(method);
         let asker = Some(Asker { can_be_asked, has_visited, offers, token, track });
         self.begin(call, Asked { id, method: method.into(), params: Some(params), asker });
     }
@@ -326,13 +327,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// Translates an answer of the upstream for a host of the stateless revision.
     pub(super) fn in_modern_words(&self, method: &str, offers: Offers, answer: Answer) -> Answer {
-        let answer = match answer {
-            Answer::Result(_) => answer,
-            Answer::Error(error) => modern::error(error, method, offers),
-        };
-        match answer {
+        match stateless::translated(answer, method, offers) {
             Answer::Result(result) => Answer::Result(self.dressed(&result, method)),
-            Answer::Error(_) => answer,
+            error @ Answer::Error(_) => error,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use ridethrough_core::Version;
 use ridethrough_core::message::Json;
+use ridethrough_core::message::reserved::SERVER_INFO;
 
 use crate::error::Error;
 
@@ -96,8 +97,6 @@ fn object(members: impl IntoIterator<Item = (&'static str, Json)>) -> Json {
 fn text(text: &str) -> Json {
     Json::of(text).expect("a string is JSON")
 }
-
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::json::places_of;
+use super::reserved::{CAPABILITIES, CLIENT_INFO, LOG_LEVEL, VERSION};
 use super::{Answer, Id, Json, member};
 
 /// The params of a request, with the place where a progress token goes.
@@ -262,13 +263,8 @@ fn put_string(body: &mut BytesMut, text: &str) {
     serde_json::to_writer(body.writer(), text).expect("a string is always JSON");
 }
 
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// The members of `_meta` that only the link may set.
-const OUR_MEMBERS: [&str; 3] = [
-    "io.modelcontextprotocol/clientCapabilities",
-    "io.modelcontextprotocol/clientInfo",
-    "io.modelcontextprotocol/protocolVersion",
-];
+const OUR_MEMBERS: [&str; 3] = [CAPABILITIES, CLIENT_INFO, VERSION];
 
 #[cfg(test)]
 mod tests {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use ridethrough_core::message::Json;
+use ridethrough_core::patterns::matches_any;
 
-use super::globs::matches_any;
 use super::names::as_prefix;
 
 /// Rules for the tools of one server. The default passes all of them on as `SERVER_tool`.

@@ -15,7 +15,7 @@ pub enum DpopRule {
 
 /// The facts that are known when a login begins.
 #[derive(Clone, Copy, Debug)]
-pub struct DpopWish<'a> {
+pub struct DpopFacts<'a> {
     /// Whether the MCP server has challenged us in the scheme `DPoP`.
     pub is_challenged: bool,
     /// Whether the MCP server has challenged us in the scheme `Bearer`, too.
@@ -28,15 +28,15 @@ pub struct DpopWish<'a> {
 
 impl DpopRule {
     /// Whether to ask for tokens that are bound to a key of P-256.
-    pub fn is_wanted(self, wish: DpopWish<'_>) -> bool {
-        let is_known = wish.algorithms.map(|list| list.iter().any(|it| it == "ES256"));
-        let is_asked = wish.is_challenged || wish.is_required;
+    pub fn is_wanted(self, facts: DpopFacts<'_>) -> bool {
+        let is_known = facts.algorithms.map(|list| list.iter().any(|it| it == "ES256"));
+        let is_asked = facts.is_challenged || facts.is_required;
         match self {
             Self::Always => true,
             Self::Never => false,
             // If the authorization server does not say, a bearer token is the safer guess where it is
             // accepted.
-            Self::IfAsked => is_asked && is_known.unwrap_or(!wish.takes_bearer),
+            Self::IfAsked => is_asked && is_known.unwrap_or(!facts.takes_bearer),
         }
     }
 }
@@ -49,8 +49,8 @@ mod tests {
     fn tokens_are_bound_where_the_server_asks_and_its_issuer_can() {
         let (es256, other) = (["ES256".to_owned()], ["RS256".to_owned()]);
         let wanted = |is_challenged, takes_bearer, is_required, algorithms| {
-            let wish = DpopWish { is_challenged, takes_bearer, is_required, algorithms };
-            DpopRule::IfAsked.is_wanted(wish)
+            let facts = DpopFacts { is_challenged, takes_bearer, is_required, algorithms };
+            DpopRule::IfAsked.is_wanted(facts)
         };
 
         assert!(wanted(true, false, false, Some(&es256)));
@@ -65,15 +65,15 @@ mod tests {
     #[test]
     fn an_issuer_that_can_is_not_enough() {
         let es256 = ["ES256".to_owned()];
-        let wish = DpopWish {
+        let facts = DpopFacts {
             is_challenged: false,
             takes_bearer: true,
             is_required: false,
             algorithms: Some(&es256),
         };
 
-        assert!(!DpopRule::IfAsked.is_wanted(wish));
-        assert!(DpopRule::Always.is_wanted(wish));
-        assert!(!DpopRule::Never.is_wanted(DpopWish { is_required: true, ..wish }));
+        assert!(!DpopRule::IfAsked.is_wanted(facts));
+        assert!(DpopRule::Always.is_wanted(facts));
+        assert!(!DpopRule::Never.is_wanted(DpopFacts { is_required: true, ..facts }));
     }
 }

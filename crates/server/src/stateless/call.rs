@@ -14,6 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use ridethrough_core::message::splice::with_member;
 use ridethrough_core::message::{Answer, Id, Incoming, Json, Message, code, notification};
+use ridethrough_core::stateless::needed;
 use tokio::time::{Instant, sleep_until};
 
 use super::answers::translated;
@@ -21,7 +22,7 @@ use super::conversation::SharedConversation;
 use super::question::{CallState, Question};
 use super::refusal::missing_capability;
 use super::seal::Digest;
-use super::sender::{LogLevel, Sender, needed};
+use super::sender::{LogLevel, Sender};
 use crate::reader::{Piece, Reader};
 
 /// A call that is under way. Dropping it cancels it.

@@ -16,13 +16,13 @@ use std::time::Duration;
 use ridethrough_core::Version;
 use ridethrough_core::message::{Answer, Id, Incoming, Json, Message, code, notification};
 use ridethrough_core::mirror::Mirrors;
+use ridethrough_core::stateless::{can_ask, needed};
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::answers::can_ask;
 use super::listens::Listens;
 use super::question::CallState;
-use super::sender::{LogLevel, needed};
+use super::sender::LogLevel;
 use crate::backend::{Caller, Unavailable};
 use crate::fault::Over;
 use crate::parts::ParsedMessage;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use ridethrough_core::message::reserved::SUBSCRIPTION;
 use ridethrough_core::message::{Answer, Id, Json};
 use serde_json::json;
 use tokio::time::sleep;
 
 use super::answers::written;
 use super::conversation::SharedConversation;
-use super::listens::{ACKNOWLEDGED, Filter, LISTEN, Listen, SUBSCRIPTION, family, tagged};
+use super::listens::{ACKNOWLEDGED, Filter, LISTEN, Listen, family, tagged};
 use crate::session::Visit;
 
 /// An open `subscriptions/listen` request. Dropping it ends it.

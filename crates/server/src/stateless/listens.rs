@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ridethrough_core::message::reserved::SUBSCRIPTION;
 use ridethrough_core::message::splice::{self, is_object, text};
 use ridethrough_core::message::{Json, notification};
 use tokio::sync::Notify;
@@ -172,8 +173,6 @@ const fn true_value() -> serde_json::Value {
 
 pub(crate) const LISTEN: &str = "subscriptions/listen";
 pub(crate) const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
-/// The key of the request that a notification belongs to.
-pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 /// The most requests of one conversation: a client needs one for each thing that it shows.
 const MOST: usize = 100;
 /// The most resources of one request: each is a request to the backend.

@@ -2,8 +2,9 @@
 
 use http::HeaderMap;
 use ridethrough_core::message::{Id, Json};
+use ridethrough_core::stateless::{are_pages, were_visited};
 
-use super::answers::{are_pages, is_gone, were_visited};
+use super::answers::is_gone;
 use super::conversation::SharedConversation;
 use super::refusal::Refusal;
 use super::routing;

@@ -1,8 +1,11 @@
 //! The sender of a stateless request, as the `_meta` of its params describes it.
 
-use ridethrough_core::Version;
+use ridethrough_core::message::reserved::{
+    CAPABILITIES, CLIENT_INFO, LOG_LEVEL, VERSION, likely_meta,
+};
 use ridethrough_core::message::splice::{self, is_object};
 use ridethrough_core::message::{Json, code};
+use ridethrough_core::stateless::{Offers, REVISION};
 
 use super::refusal::Refusal;
 
@@ -15,15 +18,6 @@ pub(crate) struct Sender {
     pub(crate) level: Option<LogLevel>,
     /// The token that its progress is reported with.
     pub(crate) token: Option<Json>,
-}
-
-/// The kinds of questions that a client can answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Offers {
-    forms: bool,
-    roots: bool,
-    sampling: bool,
-    pub(crate) urls: bool,
 }
 
 /// The severity of a log record, from the least on (RFC 5424).
@@ -64,32 +58,6 @@ impl Sender {
     }
 }
 
-impl Offers {
-    pub(crate) fn of(capabilities: &Json) -> Self {
-        let [elicitation, roots, sampling] =
-            capabilities.pick(["elicitation", "roots", "sampling"]);
-        let has = |key| elicitation.as_ref().is_some_and(|it| it.member(key).is_some());
-        Self {
-            // A client that names neither forms nor URLs means forms.
-            forms: elicitation.is_some() && (has("form") || !has("url")),
-            urls: has("url"),
-            roots: roots.is_some(),
-            sampling: sampling.is_some(),
-        }
-    }
-
-    /// Whether the client can answer this question.
-    pub(crate) fn allow(self, method: &str, params: Option<&Json>) -> bool {
-        match needed(method, params) {
-            Some("roots") => self.roots,
-            Some("sampling") => self.sampling,
-            Some("elicitation.url") => self.urls,
-            Some(_) => self.forms,
-            None => false,
-        }
-    }
-}
-
 impl LogLevel {
     pub(crate) fn parse(name: &str) -> Option<Self> {
         LEVELS.iter().position(|level| *level == name).map(Self)
@@ -100,26 +68,9 @@ impl LogLevel {
     }
 }
 
-/// Returns the capability that a client needs to answer a question of this method.
-pub(crate) fn needed(method: &str, params: Option<&Json>) -> Option<&'static str> {
-    let mode = || params.and_then(|params| params.member("mode"));
-    match method {
-        "elicitation/create" => match mode().as_ref().and_then(Json::string).as_deref() {
-            Some("url") => Some("elicitation.url"),
-            _ => Some("elicitation.form"),
-        },
-        "roots/list" => Some("roots"),
-        "sampling/createMessage" => Some("sampling"),
-        _ => None,
-    }
-}
-
 /// Whether the params are those of a stateless request.
 pub(crate) fn is_stateless(params: Option<&Json>) -> bool {
-    // A search in the bytes is enough for most requests of an older revision.
-    let is_likely = |params: &&Json| memchr::memmem::find(params.as_bytes(), RESERVED).is_some();
-    let meta = params.filter(is_likely).and_then(|params| params.member("_meta"));
-    meta.is_some_and(|meta| meta.member(VERSION).is_some())
+    likely_meta(params).is_some_and(|meta| meta.member(VERSION).is_some())
 }
 
 /// Returns the params as they are passed on: without the description of the sender, without the members of
@@ -144,16 +95,8 @@ fn token_json(token: u64) -> serde_json::Value {
     token.into()
 }
 
-/// The revision that is spoken here.
-pub(crate) const REVISION: &str = Version::V2026_07_28.as_str();
 /// The members of params that belong to a round.
 const ROUND_KEYS: [&str; 2] = ["inputResponses", "requestState"];
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// The beginning of all reserved keys. The slash behind it may be escaped.
-const RESERVED: &[u8] = b"io.modelcontextprotocol";
 const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 /// The longest progress token. Tokens are kept while their calls run, and those of real clients have a few
@@ -197,23 +140,5 @@ mod tests {
         let token = sender.token.unwrap();
         assert_eq!(token.as_str(), "\"t\"");
         assert!(!params.as_bytes().as_ptr_range().contains(&token.as_bytes().as_ptr()));
-    }
-
-    #[test]
-    fn a_client_that_names_no_way_of_elicitation_means_forms() {
-        let form = Json::new(r#"{"mode":"form"}"#).unwrap();
-        let url = Json::new(r#"{"mode":"url"}"#).unwrap();
-        for (capabilities, forms, urls) in [
-            ("{}", false, false),
-            (r#"{"elicitation":{}}"#, true, false),
-            (r#"{"elicitation":{"url":{}}}"#, false, true),
-            (r#"{"elicitation":{"url":{},"form":{}}}"#, true, true),
-        ] {
-            let offers = Offers::of(&Json::new(capabilities).unwrap());
-
-            assert_eq!(offers.allow("elicitation/create", Some(&form)), forms, "{capabilities}");
-            assert_eq!(offers.allow("elicitation/create", Some(&url)), urls, "{capabilities}");
-            assert!(!offers.allow("sampling/createMessage", None));
-        }
     }
 }

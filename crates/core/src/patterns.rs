@@ -1,7 +1,7 @@
 //! Patterns of names: `*` stands for any letters.
 
 /// Whether a name matches one of these patterns.
-pub(crate) fn matches_any(patterns: &[String], name: &str) -> bool {
+pub fn matches_any(patterns: &[String], name: &str) -> bool {
     patterns.iter().any(|pattern| matches(pattern, name))
 }
 

@@ -1,0 +1,182 @@
+//! Answers of a server with sessions in the form of the stateless revision.
+//!
+//! A result passes byte for byte; the members that the revision demands in addition stand after its own.
+
+use serde_json::json;
+
+use super::offers::Offers;
+use super::{DISCOVER, can_ask};
+use crate::message::reserved::SERVER_INFO;
+use crate::message::splice::{self, is_object, text};
+use crate::message::{Answer, Json, code};
+
+/// Returns the members that the revision demands of a result and that this one does not have.
+pub fn additions(result: &Json, method: &str, server: Option<&Json>) -> Vec<(String, Json)> {
+    if !is_object(result) {
+        return Vec::new();
+    }
+    let [kind, ttl, scope, meta] = result.pick(["resultType", "ttlMs", "cacheScope", "_meta"]);
+    let is_complete = kind.as_ref().is_none_or(|kind| kind.string().as_deref() == Some("complete"));
+    let may_be_kept = is_complete && KEPT.contains(&method);
+    let kind = kind.is_none().then(|| ("resultType", text("complete")));
+    let ttl = (may_be_kept && ttl.is_none()).then(|| ("ttlMs", Json::from(json!(0))));
+    let scope = (may_be_kept && scope.is_none()).then(|| ("cacheScope", text("private")));
+    let meta = server.filter(|_| meta.is_none()).map(|server| {
+        ("_meta", Json::empty_object().with_members([(SERVER_INFO.to_owned(), server.clone())]))
+    });
+    let more = [kind, ttl, scope, meta].into_iter().flatten();
+    more.map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// Returns the result with the name of the server in the `_meta` that it already has.
+pub fn with_server(result: &Json, server: Option<&Json>) -> Json {
+    match (server, result.member("_meta")) {
+        (Some(server), Some(meta)) if is_object(&meta) && meta.member(SERVER_INFO).is_none() => {
+            let meta = meta.with_members([(SERVER_INFO.to_owned(), server.clone())]);
+            splice::with_member(result, "_meta", &meta)
+        }
+        _ => result.clone(),
+    }
+}
+
+/// Returns the result of `server/discover`, made from that of `initialize`, for a program that speaks these
+/// revisions.
+pub fn discovered(initialized: &Json, supported: &[&str]) -> Json {
+    let [can, told] = initialized.pick(["capabilities", "instructions"]);
+    let can = can.filter(is_object).unwrap_or_else(Json::empty_object);
+    // The older revisions' tasks work differently, so their capability is not passed on.
+    let can = match can.member("tasks") {
+        Some(_) => can.without(&["tasks"]),
+        None => can,
+    };
+    let supported = Json::of(supported).expect("names are JSON");
+    let said = [("supportedVersions", supported), ("capabilities", can)];
+    let told = told.map(|told| ("instructions", told));
+    let said = said.into_iter().chain(told).map(|(key, value)| (key.to_owned(), value));
+    Json::empty_object().with_members(said)
+}
+
+/// Returns an answer in terms of the stateless revision, where URLs that a person must visit before the call
+/// are not an error but `input_required`.
+pub fn translated(answer: Answer, method: &str, offers: Offers) -> Answer {
+    let Answer::Error(error) = answer else { return answer };
+    match error.member("code").and_then(|code| code.read()) {
+        Some(code::RESOURCE_NOT_FOUND) => with_code(&error, code::INVALID_PARAMS),
+        Some(code::URL_REQUIRED) => {
+            let pages = Some(&error).filter(|_| can_ask(method) && offers.urls()).and_then(pages);
+            pages.map_or_else(|| with_code(&error, code::INTERNAL_ERROR), Answer::Result)
+        }
+        _ => Answer::Error(error),
+    }
+}
+
+/// Whether these are answers to the URLs that [`translated`] asked a client to visit.
+pub fn are_pages(responses: &Json) -> bool {
+    let responses = responses.members();
+    !responses.is_empty() && responses.iter().all(|(key, _)| key.starts_with(PAGE))
+}
+
+/// Whether the person has visited all URLs.
+pub fn were_visited(responses: &Json) -> bool {
+    let is_accepted = |(_, said): (String, Json)| {
+        said.member("action").is_some_and(|it| it.string().as_deref() == Some("accept"))
+    };
+    responses.members().into_iter().all(is_accepted)
+}
+
+/// Returns this error with another code.
+pub fn with_code(error: &Json, code: i64) -> Answer {
+    Answer::Error(splice::with_member(error, "code", &Json::from(json!(code))))
+}
+
+/// Returns the URLs that an error of an older revision names, as questions. They come without a state: the
+/// next call begins anew.
+fn pages(error: &Json) -> Option<Json> {
+    let pages = error.member("data")?.member("elicitations")?.elements()?;
+    let asked = pages.iter().enumerate().map(|(number, page)| {
+        let page = page.without(&["elicitationId"]);
+        let asked =
+            [("method".to_owned(), text("elicitation/create")), ("params".to_owned(), page)];
+        (format!("{PAGE}{number}"), Json::empty_object().with_members(asked))
+    });
+    let asked: Vec<_> = asked.collect();
+    (!asked.is_empty()).then(|| {
+        Json::empty_object().with_members([
+            ("resultType".to_owned(), text("input_required")),
+            ("inputRequests".to_owned(), Json::empty_object().with_members(asked)),
+        ])
+    })
+}
+
+/// The methods whose results say how long they may be kept.
+const KEPT: [&str; 6] = [
+    DISCOVER,
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "tools/list",
+];
+/// The beginning of the keys of URLs, chosen so that no server's own key begins with it by chance.
+const PAGE: &str = "ridethrough-page-";
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn a_resource_that_is_not_found_has_the_newer_code_and_keeps_its_data() {
+        let older = json_of(r#"{"code":-32002 ,"message":"no","data":{"uri":"a:b"}}"#);
+        let other = json_of(r#"{"code":-32050,"message":"no"}"#);
+
+        let in_new_words = |json| {
+            translated(Answer::Error(json), "resources/read", Offers::default()).json().clone()
+        };
+
+        let expected = r#"{"code":-32602 ,"message":"no","data":{"uri":"a:b"}}"#;
+        assert_eq!(in_new_words(older).as_str(), expected);
+        assert_eq!(in_new_words(other.clone()), other);
+    }
+
+    #[test]
+    fn pages_that_must_be_visited_first_are_asked_for_where_the_client_can_and_are_an_error_elsewhere()
+     {
+        let said = r#"{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://a.b","message":"log in"}]}}"#;
+        let said = || Answer::Error(json_of(said));
+        let urls = Offers::of(&json_of(r#"{"elicitation":{"url":{}}}"#));
+
+        let asked: Value = translated(said(), "tools/call", urls).json().read().unwrap();
+        let refused = translated(said(), "tools/call", Offers::default());
+        let elsewhere = translated(said(), "tools/list", urls);
+
+        let page = json!({"mode": "url", "url": "https://a.b", "message": "log in"});
+        let question = json!({"method": "elicitation/create", "params": page});
+        assert_eq!(
+            asked,
+            json!({
+                "resultType": "input_required",
+                "inputRequests": {"ridethrough-page-0": question},
+            })
+        );
+        assert_eq!(refused.error().unwrap().code, -32603);
+        assert_eq!(elsewhere.error().unwrap().code, -32603);
+    }
+
+    #[test]
+    fn only_answers_to_pages_are_taken_for_visits_and_only_all_of_them_accepted() {
+        let visited = |other: &str| {
+            json_of(&format!(r#"{{"ridethrough-page-0":{{"action":"accept"}}{other}}}"#))
+        };
+
+        assert!(are_pages(&visited("")) && were_visited(&visited("")));
+        assert!(!were_visited(&visited(r#","ridethrough-page-1":{"action":"cancel"}"#)));
+        assert!(!are_pages(&visited(r#","page":{"action":"accept"}"#)));
+        assert!(!are_pages(&Json::empty_object()));
+    }
+
+    fn json_of(text: &str) -> Json {
+        Json::new(text.to_owned()).unwrap()
+    }
+}
