@@ -1,7 +1,7 @@
 //! The lab's own certificate authority, and the good and bad certificates that it signs.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -16,42 +16,65 @@ use rustls::{RootCertStore, ServerConfig};
 
 /// Signs certificates that a client accepts if, and only if, it trusts this authority's root.
 ///
-/// A second authority makes certificates of an unknown issuer.
-#[derive(Clone)]
+/// A second authority makes certificates of an unknown issuer. Keys are made when they are first needed: the
+/// first one of a process takes tens of milliseconds, and most servers of the lab speak plain HTTP.
+#[derive(Clone, Default)]
 pub struct Authority {
-    root: Arc<CertifiedIssuer<'static, KeyPair>>,
+    issuers: Arc<Issuers>,
+}
+
+type Issuer = CertifiedIssuer<'static, KeyPair>;
+
+#[derive(Default)]
+struct Issuers {
+    /// The root, and its name.
+    root: OnceLock<(Issuer, String)>,
     /// A self-signed certificate.
-    alone: Arc<CertifiedIssuer<'static, KeyPair>>,
-    name: String,
+    alone: OnceLock<Issuer>,
 }
 
 impl Authority {
     /// Creates an authority with a fresh key.
     pub fn new() -> Self {
-        let key = fresh_key();
-        // Clients look up authorities by name: two with one name would be taken for one that signs badly.
-        let name = format!("ridethrough lab {:x?}", &key.public_key_raw()[1..9]);
-        let root = CertifiedIssuer::self_signed(root_params(&name), key).expect(SOUND);
-        let mut params = params_for(&NAMES);
-        params.distinguished_name.push(DnType::CommonName, "localhost");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let alone = CertifiedIssuer::self_signed(params, fresh_key()).expect(SOUND);
-        Self { root: Arc::new(root), alone: Arc::new(alone), name }
+        Self::default()
+    }
+
+    fn root(&self) -> &Issuer {
+        &self.named_root().0
+    }
+
+    fn named_root(&self) -> &(Issuer, String) {
+        self.issuers.root.get_or_init(|| {
+            let key = fresh_key();
+            // Clients look up authorities by name: two with one name would be taken for one that signs badly.
+            let name = format!("ridethrough lab {:x?}", &key.public_key_raw()[1..9]);
+            let root = CertifiedIssuer::self_signed(root_params(&name), key).expect(SOUND);
+            (root, name)
+        })
+    }
+
+    fn alone(&self) -> &Issuer {
+        self.issuers.alone.get_or_init(|| {
+            let mut params = params_for(&NAMES);
+            params.distinguished_name.push(DnType::CommonName, "localhost");
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            CertifiedIssuer::self_signed(params, fresh_key()).expect(SOUND)
+        })
     }
 
     /// Returns the root certificate, for a client's trust store, in PEM.
     pub fn root_pem(&self) -> String {
-        self.root.pem()
+        self.root().pem()
     }
 
     /// Returns the root certificate, for a client's trust store.
     pub fn root_der(&self) -> CertificateDer<'static> {
-        self.root.der().clone()
+        self.root().der().clone()
     }
 
     /// Returns the certificate of [`Certificate::SelfSigned`], for a client's trust store, in PEM.
     pub fn self_signed_pem(&self) -> String {
-        self.alone.pem()
+        self.alone().pem()
     }
 
     /// Returns a certificate of this kind, as a server shows it. It is new each time, except for the
@@ -91,7 +114,7 @@ impl Authority {
         let mut params = params_for(&["client.test"]);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let key = fresh_key();
-        let certificate = params.signed_by(&key, &self.root).expect(SOUND);
+        let certificate = params.signed_by(&key, self.root()).expect(SOUND);
         (certificate.pem(), key.serialize_pem())
     }
 
@@ -103,18 +126,13 @@ impl Authority {
     }
 
     fn sign(&self, params: CertificateParams) -> Pair {
-        signed(params, &self.root)
+        signed(params, self.root())
     }
 
     /// Another authority with the name of this one.
-    fn impostor(&self) -> CertifiedIssuer<'static, KeyPair> {
-        CertifiedIssuer::self_signed(root_params(&self.name), fresh_key()).expect(SOUND)
-    }
-}
-
-impl Default for Authority {
-    fn default() -> Self {
-        Self::new()
+    fn impostor(&self) -> Issuer {
+        let (_, name) = self.named_root();
+        CertifiedIssuer::self_signed(root_params(name), fresh_key()).expect(SOUND)
     }
 }
 
@@ -176,7 +194,7 @@ impl Certificate {
                 params.not_after = date_time_ymd(3000, 1, 1);
             }
             Self::SelfSigned => {
-                let alone = &authority.alone;
+                let alone = authority.alone();
                 return (alone.der().clone(), key_of(alone.key()));
             }
             Self::Stranger => return Authority::new().sign(params),
@@ -190,7 +208,7 @@ impl Certificate {
 /// A certificate, and its key.
 type Pair = (CertificateDer<'static>, PrivateKeyDer<'static>);
 
-fn signed(params: CertificateParams, by: &CertifiedIssuer<'static, KeyPair>) -> Pair {
+fn signed(params: CertificateParams, by: &Issuer) -> Pair {
     let key = fresh_key();
     let certificate = params.signed_by(&key, by).expect(SOUND);
     (certificate.der().clone(), key_of(&key))
