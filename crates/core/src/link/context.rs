@@ -104,6 +104,9 @@ impl Context {
     /// Returns the next effect to carry out. What an effect has asked for comes before all that was asked
     /// for earlier, as if each part had called the other.
     pub(crate) fn next_effect(&mut self) -> Option<Effect> {
+        if self.effects.is_empty() {
+            return None;
+        }
         self.effects[self.ordered..].reverse();
         let next = self.effects.pop();
         self.ordered = self.effects.len();

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::Calls;
 use super::streams::source_of;
-use crate::answer::{Asked, PostReading, ResumeReading, read_post, read_resume};
+use crate::answer::{Asked, PostAnswer, PostReading, ResumeReading, read_post, read_resume};
 use crate::exchange::{Doubt, Exchange, Phase, Step, Via};
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
@@ -88,11 +88,11 @@ impl Calls {
                 exchange.last_refusal = base.cx.refusal_in(&head, answer.said.take());
                 let source = source_of(exchange, None);
                 base.cx.take_in_all(source, std::mem::take(&mut answer.others));
-                let read = PostRead { head, answer, is_whole };
                 if base.cx.has_asked() {
+                    let read = PostRead { head, answer, is_whole };
                     base.cx.then(CallEffect::PostRead(id, Box::new(read)));
                 } else {
-                    self.post_read(base, now, id, read);
+                    self.post_read(base, now, id, (head, answer), is_whole);
                 }
             }
             Via::Resume => {
@@ -125,9 +125,9 @@ impl Calls {
         base: &mut Base,
         now: Moment,
         id: ExchangeId,
-        read: PostRead,
+        (head, answer): (AnswerHead, PostAnswer),
+        is_whole: IsWhole,
     ) {
-        let PostRead { head, answer, is_whole } = read;
         let Some(exchange) = self.get(id) else { return };
         let Some(sent) = &exchange.sent else { return };
         if exchange.origin.question().is_some() {

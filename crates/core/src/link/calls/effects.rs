@@ -2,7 +2,7 @@
 
 use super::Calls;
 use crate::link::base::Base;
-use crate::link::effects::CallEffect;
+use crate::link::effects::{CallEffect, PostRead};
 use crate::moment::Moment;
 
 impl Calls {
@@ -40,7 +40,10 @@ impl Calls {
             CallEffect::PostDecided(id, reading, is_whole) => {
                 self.post_decided(base, now, id, *reading, is_whole);
             }
-            CallEffect::PostRead(id, read) => self.post_read(base, now, id, *read),
+            CallEffect::PostRead(id, read) => {
+                let PostRead { head, answer, is_whole } = *read;
+                self.post_read(base, now, id, (head, answer), is_whole);
+            }
             CallEffect::RefuseSubscriber(id, answer) => {
                 self.refuse_subscriber(base, now, id, answer);
             }

@@ -1,7 +1,8 @@
 //! Calls: exchanges, from their first attempt to their single end.
 //!
 //! ```text
-//!   steps         letting exchanges out, and carrying out what they decide
+//!   letting_out   sending them, for the first time or again, or noting what they wait for
+//!   steps         carrying out what they decide
 //!   admitting     places in flight, and the gates of a busy server
 //!   waiting       those that wait together for a connection, a session or credentials
 //!   alarms        their timers
@@ -26,6 +27,7 @@ mod doubts;
 mod effects;
 mod ending;
 mod era_doubts;
+mod letting_out;
 mod mending;
 mod messages;
 mod own;
