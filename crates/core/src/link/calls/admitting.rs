@@ -73,13 +73,11 @@ impl Calls {
     ) {
         let Some(exchange) = self.get(id) else { return };
         let Some(key) = gate_of(status, &exchange.call) else { return };
-        let resends = exchange.counters.resends;
-        let backoff = base.cx.policy.backoff.width(resends);
-        let wait = match hint.map(|hint| hint.min(LONGEST_GATE)) {
-            Some(hint) if resends < base.cx.policy.resends => hint,
-            Some(hint) => hint.max(backoff),
-            None => backoff,
-        };
+        let policy = &base.cx.policy;
+        // Calls of one kind wait together, so the backoff is its whole width and not a part of it by chance.
+        let backoff = policy.backoff.width(exchange.counters.resends);
+        let hint = hint.map(|hint| hint.min(LONGEST_GATE));
+        let wait = exchange.deferral(policy, hint, backoff);
         base.admission.close_gate(now, key.clone(), status, wait);
         base.cx.tell(Event::GateClosed { call: key.clone(), until: now + wait });
         for waiter in self.waiters_at(&key) {
