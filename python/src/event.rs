@@ -1,11 +1,11 @@
 //! Events of the link, as JSON.
 
-use ridethrough::error::Delivery;
+use ridethrough::error::{Delivery, Kind};
 use ridethrough::event::{Event, Seen};
 use ridethrough::wording::{self, Weight};
 use serde_json::{Value, json};
 
-use crate::facts::{millis, name};
+use crate::facts::millis;
 
 /// The importance of an event, in the levels of Python's `logging`; the later, the more important.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,7 +73,7 @@ fn add_call(told: &mut Value, event: &Event) {
         Event::CallEnded { call, kind, attempts, elapsed, delivery, .. } => {
             told["method"] = (*call.method).into();
             told["tool"] = call.tool.as_deref().into();
-            told["kind"] = kind.map(|kind| name(kind).0).into();
+            told["kind"] = kind.map(Kind::name).into();
             told["attempts"] = (*attempts).into();
             told["elapsedMs"] = millis(*elapsed).into();
             told["mayHaveRun"] = (*delivery == Delivery::Unknown).into();

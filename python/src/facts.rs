@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ridethrough::error::{CallError, Kind};
+use ridethrough::error::CallError;
 use serde::Serialize;
 
 /// The facts as Python reads them; the names are those of the `rmcp` adapter.
@@ -23,10 +23,9 @@ pub(crate) struct Facts {
 
 impl Facts {
     pub(crate) fn of(error: &CallError) -> Self {
-        let (kind, status) = name(error.kind);
         Self {
-            kind,
-            status,
+            kind: error.kind.name(),
+            status: error.kind.status(),
             may_have_run: error.may_have_run(),
             attempts: error.attempts,
             elapsed_ms: millis(error.elapsed),
@@ -39,27 +38,6 @@ impl Facts {
     pub(crate) fn json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("made of numbers and strings")
     }
-}
-
-pub(crate) fn name(kind: Kind) -> (&'static str, Option<u16>) {
-    let name = match kind {
-        Kind::BreakerOpen => "breakerOpen",
-        Kind::Cancelled => "cancelled",
-        Kind::Closed => "closed",
-        Kind::Config => "config",
-        Kind::DeadlinePassed => "deadlinePassed",
-        Kind::Exhausted => "exhausted",
-        Kind::Incompatible => "incompatible",
-        Kind::Interrupted => "interrupted",
-        Kind::PeerMisbehaved => "peerMisbehaved",
-        Kind::Rejected { status } => return ("rejected", Some(status)),
-        Kind::SessionLost => "sessionLost",
-        Kind::TooLarge => "tooLarge",
-        Kind::Unauthorized => "unauthorized",
-        Kind::Unreachable => "unreachable",
-        _ => "unknown",
-    };
-    (name, None)
 }
 
 /// Returns a time in milliseconds, rounded up, so that a wait is never reported too short.

@@ -116,9 +116,9 @@ impl Listener {
         }
     }
 
-    /// Whether the open stream holds this connection.
-    pub(crate) fn holds(&self, connection: ConnectionId) -> bool {
-        matches!(self.state, ListenerState::Open { .. }) && self.connection == Some(connection)
+    /// Returns the connection that the open stream holds.
+    pub(crate) fn held_connection(&self) -> Option<ConnectionId> {
+        self.connection.filter(|_| matches!(self.state, ListenerState::Open { .. }))
     }
 
     /// Whether the stream waits for the result of a question about its session.

@@ -3,8 +3,8 @@
 //!
 //! No lower floor may know anything of an upper one, neither between crates nor between the modules of one. A
 //! new file fails until it has a floor, and modules do not import each other in a circle. The rules are in
-//! [`modules`], [`circles`], [`names`], [`crates`] and [`platforms`], and look at data; [`workspace`] is the
-//! only part that touches the disk.
+//! [`modules`], [`circles`], [`names`], [`crates`], [`routers`] and [`platforms`], and look at data;
+//! [`workspace`] is the only part that touches the disk.
 
 pub mod breach;
 pub mod circles;
@@ -14,6 +14,7 @@ pub mod modules;
 pub mod names;
 pub mod plan;
 pub mod platforms;
+pub mod routers;
 pub mod source;
 pub mod token;
 pub mod workspace;
@@ -35,6 +36,9 @@ pub fn check(workspace: &Workspace) -> Vec<Breach> {
         breaches.extend(circles::check(name, together, sources));
         let stand_ins = plan.map_or(&[][..], |plan| &plan.stand_ins);
         breaches.extend(names::check(name, stand_ins, sources));
+        for (path, router) in plan.into_iter().flat_map(|plan| &plan.routers) {
+            breaches.extend(routers::check(name, path, router, sources));
+        }
         let listed = plan.map_or(&[][..], |plan| &plan.platform);
         breaches.extend(platforms::check(name, listed, sources));
     }

@@ -26,7 +26,7 @@ fn report(workspace: &Workspace) -> ExitCode {
         let crates = workspace.sources.len();
         println!(
             "floor plan: {crates} crates, every import points down, none goes in a circle, every \
-             type has its own name, platforms are in their place"
+             type has its own name, routers only route, platforms are in their place"
         );
         return ExitCode::SUCCESS;
     }

@@ -38,6 +38,19 @@ pub struct CratePlan {
     /// Files below its `src` that take the place of others in some builds, and therefore repeat their names.
     #[serde(default)]
     pub stand_ins: Vec<String>,
+    /// Its types that only bring things to others, by their paths.
+    #[serde(default)]
+    pub routers: BTreeMap<String, Router>,
+}
+
+/// What the plan says about a type that only brings things to others.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Router {
+    /// How many methods it may have.
+    pub most_methods: usize,
+    /// The only files below `src` that may import it.
+    pub known_to: Vec<String>,
 }
 
 impl Plan {

@@ -111,10 +111,9 @@ impl From<&CallError> for Facts {
 
 /// Returns the error that `rmcp` gives to the caller: the whole report, and the facts beside it.
 pub(super) fn error_data(error: &CallError) -> ErrorData {
-    let (name, status) = name(error.kind);
     let written = Written {
-        kind: name.to_owned(),
-        status,
+        kind: error.kind.name().to_owned(),
+        status: error.kind.status(),
         may_have_run: error.may_have_run(),
         attempts: error.attempts,
         elapsed_ms: millis(error.elapsed),
@@ -145,18 +144,10 @@ struct Written {
     retry_after_ms: Option<u64>,
 }
 
-fn name(kind: Kind) -> (&'static str, Option<u16>) {
-    if let Kind::Rejected { status } = kind {
-        return ("rejected", Some(status));
-    }
-    let name = NAMES.iter().find(|(_, each)| *each == kind).map(|(name, _)| *name);
-    (name.unwrap_or("unknown"), None)
-}
-
 fn kind(name: &str, status: Option<u16>) -> Option<Kind> {
     match (name, status) {
         ("rejected", Some(status)) => Some(Kind::Rejected { status }),
-        _ => NAMES.iter().find(|(each, _)| *each == name).map(|(_, kind)| *kind),
+        _ => KINDS.into_iter().find(|kind| kind.name() == name),
     }
 }
 
@@ -170,20 +161,20 @@ fn millis_up(time: Duration) -> u64 {
 }
 
 /// Every kind but `Rejected`, which has a status.
-const NAMES: [(&str, Kind); 13] = [
-    ("breakerOpen", Kind::BreakerOpen),
-    ("cancelled", Kind::Cancelled),
-    ("closed", Kind::Closed),
-    ("config", Kind::Config),
-    ("deadlinePassed", Kind::DeadlinePassed),
-    ("exhausted", Kind::Exhausted),
-    ("incompatible", Kind::Incompatible),
-    ("interrupted", Kind::Interrupted),
-    ("peerMisbehaved", Kind::PeerMisbehaved),
-    ("sessionLost", Kind::SessionLost),
-    ("tooLarge", Kind::TooLarge),
-    ("unauthorized", Kind::Unauthorized),
-    ("unreachable", Kind::Unreachable),
+const KINDS: [Kind; 13] = [
+    Kind::BreakerOpen,
+    Kind::Cancelled,
+    Kind::Closed,
+    Kind::Config,
+    Kind::DeadlinePassed,
+    Kind::Exhausted,
+    Kind::Incompatible,
+    Kind::Interrupted,
+    Kind::PeerMisbehaved,
+    Kind::SessionLost,
+    Kind::TooLarge,
+    Kind::Unauthorized,
+    Kind::Unreachable,
 ];
 
 /// The name of the facts in the `data` of an error.
@@ -201,7 +192,7 @@ mod tests {
     #[test]
     fn facts_come_out_of_an_error_as_they_went_in_whatever_the_kind() {
         let rejected = Kind::Rejected { status: 503 };
-        for kind in NAMES.iter().map(|(_, kind)| *kind).chain([rejected]) {
+        for kind in KINDS.into_iter().chain([rejected]) {
             for delivery in [Delivery::NotSent, Delivery::Refused, Delivery::Unknown] {
                 let error = error(kind, delivery);
 

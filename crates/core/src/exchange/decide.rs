@@ -192,12 +192,7 @@ impl Exchange {
         self.counters.note(Delivery::Refused);
         let ending = Ending::new(Kind::rejected(status), Reason::Status(status));
         let backoff = rules.policy.backoff.full_jitter(self.counters.resends, rules.rng);
-        let wait = match hint {
-            // A server that keeps saying "at once" is not believed for ever.
-            Some(hint) if self.counters.resends >= rules.policy.resends => hint.max(backoff),
-            Some(hint) => hint,
-            None => backoff,
-        };
+        let wait = self.deferral(rules.policy, hint, backoff);
         if !self.is_patient(rules, wait) {
             return Step::Finish(Err(Ending { retry_after: hint, ..ending }));
         }
@@ -206,6 +201,22 @@ impl Exchange {
         }
         let because = Reason::Status(status);
         Step::Resend { at: rules.now + wait, because, deferral: Some(status) }
+    }
+
+    /// Row 2: returns how long a server is left alone that asked for time. `hint` is the time that it named, and
+    /// `backoff` the time to wait without one.
+    pub(crate) fn deferral(
+        &self,
+        policy: &RetryPolicy,
+        hint: Option<Duration>,
+        backoff: Duration,
+    ) -> Duration {
+        match hint {
+            // A server that keeps saying "at once" is not believed for ever.
+            Some(hint) if self.counters.resends >= policy.resends => hint.max(backoff),
+            Some(hint) => hint,
+            None => backoff,
+        }
     }
 
     /// Rows 3, 7, 8 (exhausted) and 10: repeats a request that may have arrived if that is safe, else stops.

@@ -31,7 +31,7 @@ pub(crate) use origin::{Origin, Purpose};
 pub(crate) use resume_state::{Novelty, ResumeState};
 pub(crate) use round::{Round, RoundReply, Wanted};
 pub(crate) use state::{
-    Doubt, EraDoubt, LastRefusal, Live, Phase, RefusedBy, State, Then, Via, Waiting,
+    Awaited, Doubt, EraDoubt, LastRefusal, Live, Phase, RefusedBy, State, Then, Via, Waiting,
 };
 
 use std::sync::Arc;
@@ -186,9 +186,9 @@ impl Exchange {
         }
     }
 
-    /// Whether the call waits at a gate.
-    pub(crate) const fn waits_at_gate(&self) -> bool {
-        matches!(self.state, State::Waiting(Waiting::Gate))
+    /// Whether the exchange waits for `awaited`.
+    pub(crate) const fn awaits(&self, awaited: Awaited) -> bool {
+        matches!(&self.state, State::Waiting(waiting) if waiting.is_for(awaited))
     }
 
     /// Whether the server may have the request, counting the attempt that is out.

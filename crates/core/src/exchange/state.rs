@@ -123,6 +123,46 @@ pub(crate) enum Waiting {
     Until { at: Moment, then: Then },
 }
 
+impl Waiting {
+    /// Whether this is a wait for `awaited`.
+    pub(crate) const fn is_for(&self, awaited: Awaited) -> bool {
+        match self {
+            Self::Acknowledgement => matches!(awaited, Awaited::Acknowledgement),
+            Self::Credentials(_) => matches!(awaited, Awaited::Credentials),
+            Self::Gate => matches!(awaited, Awaited::Gate),
+            Self::Link { .. } => matches!(awaited, Awaited::Link),
+            Self::Place => matches!(awaited, Awaited::Place),
+            Self::Scope => matches!(awaited, Awaited::Scope),
+            Self::Session { .. } => matches!(awaited, Awaited::Session),
+            Self::SessionCheck => matches!(awaited, Awaited::SessionCheck),
+            Self::Tools => matches!(awaited, Awaited::Tools),
+            Self::Input | Self::Until { .. } => false,
+        }
+    }
+
+    /// Returns what follows the wait.
+    pub(crate) const fn then(&self) -> Then {
+        match self {
+            Self::Credentials(then) | Self::Link { then, .. } | Self::Until { then, .. } => *then,
+            _ => Then::Send,
+        }
+    }
+}
+
+/// What exchanges wait for together, and are let out or ended for together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    Acknowledgement,
+    Credentials,
+    Gate,
+    Link,
+    Place,
+    Scope,
+    Session,
+    SessionCheck,
+    Tools,
+}
+
 /// What follows a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {

@@ -10,6 +10,8 @@ use std::time::Duration;
 use super::Link;
 use crate::exchange::Ending;
 use crate::link::attempts::Owner;
+use crate::link::base::Base;
+use crate::link::context::Context;
 use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
@@ -41,50 +43,55 @@ impl Link {
             return;
         }
         self.closing = Closing::Begun { session: None };
+        self.base.cx.begin_closing();
         for id in self.calls.ids_where(|_| true) {
-            self.end(now, id, Ending::new(Kind::Closed, Reason::Nothing));
+            let ending = Ending::new(Kind::Closed, Reason::Nothing);
+            self.calls.end(&mut self.base, now, id, ending);
+            self.settle(now);
         }
-        self.outbound.close_notices(&mut self.cx, now);
-        self.outbound.withdraw_questions(&mut self.cx, |_| true);
-        let session = self.session.end_session(&mut self.cx, now);
-        self.stop_all_but_farewells();
-        self.cx.timers.clear();
-        self.cx.timers.set(Timer::Close, Some(now + LIMIT));
-        self.outbound.hurry_notices(&mut self.cx, now);
+        let Base { cx, session, outbound, .. } = &mut self.base;
+        outbound.close_notices(cx, now);
+        outbound.withdraw_questions(cx, |_| true);
+        let session = session.end_session(cx, now);
+        stop_all_but_farewells(cx);
+        cx.timers.clear();
+        cx.timers.set(Timer::Close, Some(now + LIMIT));
+        outbound.hurry_notices(cx, now);
         self.closing = Closing::Begun { session };
         self.closing_progressed(now);
-    }
-
-    fn stop_all_but_farewells(&mut self) {
-        let is_farewell = |owner: &Owner| {
-            matches!(owner, Owner::Abandoned { .. } | Owner::Delete { .. } | Owner::Notice(_))
-        };
-        for attempt in self.cx.attempts.ids_where(|owner| !is_farewell(owner)) {
-            self.cx.abort(attempt);
-        }
     }
 
     /// Takes the next step of closing: deletes the session once the cancellations are out, then closes the
     /// link.
     pub(super) fn closing_progressed(&mut self, now: Moment) {
         let Closing::Begun { session } = &mut self.closing else { return };
-        if self.outbound.is_empty()
+        if self.base.outbound.is_empty()
             && let Some(to) = session.take()
         {
-            self.session.say_goodbye(&mut self.cx, now, to);
+            self.base.session.say_goodbye(&mut self.base.cx, now, to);
         }
-        if self.cx.attempts.is_empty() {
+        if self.base.cx.attempts.is_empty() {
             self.finish_closing();
         }
     }
 
     pub(super) fn finish_closing(&mut self) {
-        for attempt in self.cx.attempts.ids_where(|_| true) {
-            self.cx.abort(attempt);
+        let cx = &mut self.base.cx;
+        for attempt in cx.attempts.ids_where(|_| true) {
+            cx.abort(attempt);
         }
-        self.cx.timers.clear();
+        cx.timers.clear();
         self.closing = Closing::Done;
-        self.cx.act(Action::Closed);
+        cx.act(Action::Closed);
+    }
+}
+
+fn stop_all_but_farewells(cx: &mut Context) {
+    let is_farewell = |owner: &Owner| {
+        matches!(owner, Owner::Abandoned { .. } | Owner::Delete { .. } | Owner::Notice(_))
+    };
+    for attempt in cx.attempts.ids_where(|owner| !is_farewell(owner)) {
+        cx.abort(attempt);
     }
 }
 

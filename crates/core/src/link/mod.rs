@@ -1,54 +1,59 @@
 //! The link: the lasting relation with one server, which outlives the protocol sessions inside it.
 //!
 //! The root state machine. Its state is that of its parts, each in a folder of its own with private fields.
-//! What concerns several parts is a method of [`Link`] in the folder of the part that it is about.
+//! [`Link`] brings commands and news to the part that they concern, and what parts ask of each other to the
+//! part that is asked. No part knows the link.
 //!
 //! ```text
 //!   news          the way in: what happened, brought to the part that it concerns
-//!   reach         connecting: one loop, however many calls wait
-//!   session       the handshake, its renewal, what a new session is told, the server's era
-//!   health        silence, pings, the breaker, answers that are not believed yet
-//!   admission     places in flight, gates, pace, budget
-//!   calls         exchanges, from their first attempt to their single end
-//!   listening     the standing stream, in either era
-//!   outbound      our notifications and answers; messages and questions from the server
-//!   credentials   renewed once for all calls whose token was refused
-//!   step_up       more scope, for the calls that were refused for lack of it
+//!   routing       what a part asks of another, brought to that part
 //!   closing       the end of the link
 //!   status        a snapshot for operators
-//!   context       what every part works with: policy, timers, attempts, the outbox
+//!
+//!   listening     the standing stream, in either era
+//!   calls         exchanges, from their first attempt to their single end
+//!   base          the parts below, which know nothing of calls:
+//!     reach         connecting: one loop, however many calls wait
+//!     session       the handshake, its renewal, what a new session is told, the server's era
+//!     health        silence, pings, the breaker, sessions that were called lost
+//!     admission     places in flight, gates, pace, budget
+//!     outbound      our notifications and answers, and the server's questions
+//!     credentials   renewed once for all calls whose token was refused; more scope
+//!     context       what every part works with: policy, timers, attempts, the outbox, effects
 //! ```
 
 mod admission;
 mod attempts;
+mod base;
 mod calls;
 mod closing;
 mod context;
 mod credentials;
+mod effects;
 mod health;
 mod listening;
 mod news;
 mod outbound;
+mod own_request;
 mod reach;
 mod request;
+mod routing;
 mod routing_headers;
 mod session;
 mod status;
-mod step_up;
 mod timers;
 
 pub use credentials::NoCredentials;
 pub use request::{CallOptions, Identity, Request};
 pub use status::{Status, WaitingFor};
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::answer::words;
-use crate::era::{Eras, Version};
-use crate::exchange::{Deadline, Ending, LastRefusal, Then};
-use crate::head::AnswerHead;
-use crate::ids::ExchangeId;
-use crate::message::Params;
+use crate::era::{Era, Eras, Version};
+use crate::exchange::{Deadline, Ending, Then};
+use crate::ids::{CredentialsId, ExchangeId, NoticeId, QuestionId};
+use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
 use crate::outcome::{CallName, Kind, Reason};
 use crate::output::Output;
@@ -56,17 +61,10 @@ use crate::policy::RetryPolicy;
 use crate::replay::ReplayRule;
 use crate::secrets::Secrets;
 
-use admission::Admission;
+use base::Base;
 use calls::Calls;
 use closing::Closing;
-use context::Context;
-use credentials::Credentials;
-use health::Health;
 use listening::Listening;
-use outbound::Outbound;
-use reach::Reach;
-use session::Sessions;
-use step_up::StepUp;
 
 /// The recovery machine for one server.
 ///
@@ -83,23 +81,15 @@ use step_up::StepUp;
 /// Late and duplicate news, and news of unknown attempts, are legal and change nothing.
 #[derive(Debug)]
 pub struct Link {
-    cx: Context,
-    reach: Reach,
-    session: Sessions,
-    health: Health,
-    admission: Admission,
+    base: Base,
     calls: Calls,
     listening: Listening,
-    outbound: Outbound,
-    credentials: Credentials,
-    step_up: StepUp,
-
     closing: Closing,
 }
 
 impl Link {
-    /// Creates a link that has sent nothing yet. `seed` decides all jitter. An [`Era`](crate::Era) pins the
-    /// link to it; [`Eras::Either`] lets the link find out.
+    /// Creates a link that has sent nothing yet. `seed` decides all jitter. An [`Era`] pins the link to it;
+    /// [`Eras::Either`] lets the link find out.
     pub fn new(
         now: Moment,
         eras: impl Into<Eras>,
@@ -108,16 +98,9 @@ impl Link {
         seed: u64,
     ) -> Self {
         Self {
-            cx: Context::new(policy, seed),
-            reach: Reach::new(),
-            session: Sessions::new(eras.into(), identity),
-            health: Health::new(now),
-            admission: Admission::new(now),
+            base: Base::new(now, eras.into(), identity, policy, seed),
             calls: Calls::default(),
             listening: Listening::default(),
-            outbound: Outbound::default(),
-            credentials: Credentials::default(),
-            step_up: StepUp::default(),
             closing: Closing::default(),
         }
     }
@@ -128,13 +111,14 @@ impl Link {
         let tool = (&*request.method == "tools/call").then(|| params.name()).flatten();
         let call = CallName { method: request.method, tool };
         let time = request.options.deadline.unwrap_or(match &*call.method {
-            "tools/call" => self.cx.policy.tool_deadline,
-            _ => self.cx.policy.deadline,
+            "tools/call" => self.base.cx.policy.tool_deadline,
+            _ => self.base.cx.policy.deadline,
         });
         let is_callers = request.options.deadline.is_some();
         let deadline =
             Deadline { at: now + time, is_callers, extension: request.options.extension };
-        let id = self.new_exchange(now, call, params, request.options.replay, deadline);
+        let rule = request.options.replay;
+        let id = self.calls.add(&self.base.session, now, call, params, rule, deadline);
         if let Some(exchange) = self.calls.get_mut(id) {
             exchange.headers = request.options.headers;
             exchange.own_routing_headers = request.options.own_routing_headers;
@@ -142,12 +126,12 @@ impl Link {
                 exchange.leave_rounds_to_caller();
             }
         }
-        self.admission.deposit();
-        if let Some(ending) = self.refusal(now) {
-            self.end(now, id, ending);
-        } else {
-            self.let_out(now, id, Then::Send);
+        self.base.admission.deposit();
+        match self.refusal(now) {
+            Some(ending) => self.calls.end(&mut self.base, now, id, ending),
+            None => self.calls.let_out(&mut self.base, now, id, Then::Send),
         }
+        self.settle(now);
         id
     }
 
@@ -155,67 +139,122 @@ impl Link {
     /// of `initialize` or of `server/discover`.
     pub fn connect(&mut self, now: Moment, deadline: Option<Duration>) -> ExchangeId {
         let call = CallName { method: CONNECT.into(), tool: None };
-        let at = now + deadline.unwrap_or(self.cx.policy.deadline);
+        let at = now + deadline.unwrap_or(self.base.cx.policy.deadline);
         let deadline = Deadline { at, is_callers: deadline.is_some(), extension: None };
         let (params, rule) = (Params::new(None, false), ReplayRule::Repeatable);
-        let id = self.new_exchange(now, call, params, rule, deadline);
+        let id = self.calls.add(&self.base.session, now, call, params, rule, deadline);
         if self.closing.is_begun() {
-            self.end(now, id, Ending::new(Kind::Closed, Reason::Nothing))
+            let ending = Ending::new(Kind::Closed, Reason::Nothing);
+            self.calls.end(&mut self.base, now, id, ending);
         } else {
-            self.let_out(now, id, Then::Send)
+            self.calls.let_out(&mut self.base, now, id, Then::Send);
         }
+        self.settle(now);
         id
     }
 
     /// Cancels a call whose answer the caller does not want any more.
     pub fn cancel(&mut self, now: Moment, exchange: ExchangeId) {
-        self.end(now, exchange, Ending::new(Kind::Cancelled, Reason::Nothing));
+        let ending = Ending::new(Kind::Cancelled, Reason::Nothing);
+        self.calls.end(&mut self.base, now, exchange, ending);
+        self.settle(now);
+    }
+
+    /// Sends a notification. It ends with exactly one [`Output::Noticed`].
+    pub fn notify(
+        &mut self,
+        now: Moment,
+        method: impl Into<Arc<str>>,
+        params: Option<&Json>,
+    ) -> NoticeId {
+        let call = CallName { method: method.into(), tool: None };
+        let id = self.base.outbound.notify(&mut self.base.cx, now, call, params.cloned());
+        self.settle(now);
+        id
+    }
+
+    /// Answers a question of the server. An answer to a withdrawn question is ignored.
+    pub fn answer(&mut self, now: Moment, question: QuestionId, answer: &Answer) {
+        self.calls.answer(&mut self.base, now, question, answer);
+        self.settle(now);
+    }
+
+    /// Subscribes the application to messages of the server that belong to no call.
+    pub fn listen(&mut self, now: Moment) {
+        self.listening.listen(&mut self.base, &mut self.calls, now);
+        self.settle(now);
     }
 
     /// Keeps the link connected while no call waits, for applications that need messages between calls, like
     /// a bridge.
     pub fn keep_connected(&mut self, now: Moment) {
-        self.reach.keep_connected();
-        self.ensure_session(now);
-        self.open_listener(now);
+        self.base.reach.keep_connected();
+        self.base.session.ensure(&mut self.base.cx, now);
+        self.settle(now);
+        self.listening.open(&mut self.base, &mut self.calls, now);
+        self.settle(now);
     }
 
     /// Replaces the identity that the next handshake names; a stateless server sees it with the next request.
     pub fn set_identity(&mut self, identity: Identity) {
-        self.session.set_identity(identity);
+        self.base.session.set_identity(identity);
     }
 
     /// Offers this revision from the next handshake on, instead of the newest legacy revision.
     pub const fn offer(&mut self, revision: Version) {
-        self.session.offer(revision);
+        self.base.session.offer(revision);
     }
 
     /// Gives each `initialize` this much time instead of 15 s. A local server that is started for it may
     /// first have to download its own program.
     pub const fn give_time_to_start(&mut self, time: Duration) {
-        self.session.give_time_to_start(time);
+        self.base.session.give_time_to_start(time);
     }
 
     /// Returns the secrets that are masked where errors quote the server, which may repeat what it was sent.
     pub const fn secrets(&mut self) -> &mut Secrets {
-        self.credentials.secrets_mut()
+        &mut self.base.cx.secrets
     }
 
     /// Allows HTTP+SSE of 2024-11-05, which the link tries when a server refuses `initialize`. The transport
     /// must be able to carry it.
     pub const fn speak_http_sse(&mut self) {
-        self.session.speak_http_sse();
+        self.base.session.speak_http_sse();
+    }
+
+    /// Sets the era to use with a server that speaks both, from the next handshake on; the default is
+    /// [`Era::Modern`]. A server that speaks only one era is spoken to in that one. A pinned link keeps to
+    /// its era.
+    pub const fn prefer_era(&mut self, era: Era) {
+        self.base.session.prefer_era(era);
+    }
+
+    /// Takes over what an earlier process found out about the server's era, `age` ago. If it is wrong, it is
+    /// corrected like everything that the link finds out itself. A pinned link keeps to its era.
+    pub fn remember_era(&mut self, now: Moment, era: Era, age: Duration) {
+        self.base.session.remember_era(now, era, age);
+    }
+
+    /// Makes the link ask its credentials hook before it sends anything. The hook's first reply, even "none
+    /// yet", comes in through [`handle_credentials`](Self::handle_credentials).
+    pub const fn await_first_credentials(&mut self) {
+        self.base.credentials.await_first();
+    }
+
+    /// Returns the id of the credentials in force, so that better ones can be brought unasked.
+    pub const fn credentials(&self) -> CredentialsId {
+        self.base.cx.credentials
     }
 
     /// Returns the next thing to carry out. Call this until `None` after every command and all news.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.cx.next_output()
+        self.base.cx.next_output()
     }
 
     /// Returns when to call [`handle_timeout`](Self::handle_timeout) at the latest, and what the link waits
     /// for.
     pub fn poll_timeout(&self) -> Option<(Moment, WaitingFor)> {
-        let (moment, timer) = self.cx.timers.next()?;
+        let (moment, timer) = self.base.cx.timers.next()?;
         Some((moment, self.waiting_for(timer)))
     }
 
@@ -224,26 +263,8 @@ impl Link {
         if self.closing.is_begun() {
             return Some(Ending::new(Kind::Closed, Reason::Nothing));
         }
-        let wait = self.health.refuses_for(now)?;
+        let wait = self.base.health.refuses_for(now)?;
         Some(Ending::new(Kind::BreakerOpen, Reason::Nothing).with_retry_after(wait))
-    }
-
-    /// Keeps session ids and cookies of an answer out of quoted text.
-    fn note_secrets(&mut self, head: &AnswerHead) {
-        if let Some(session) = &head.session {
-            self.credentials.secrets_mut().keep(session.as_str());
-        }
-        for cookie in &head.cookies {
-            self.credentials.secrets_mut().keep(cookie);
-        }
-    }
-
-    /// Returns the refusal that an answer is, if it is one: the server's words with secrets masked, fit to be
-    /// shown.
-    fn refusal_in(&self, head: &AnswerHead, words: Option<String>) -> Option<LastRefusal> {
-        let said =
-            words.and_then(|words| words::quoted(&self.credentials.secrets().masked(&words)));
-        (!head.status.is_success()).then_some(LastRefusal { status: head.status, said })
     }
 }
 

@@ -8,11 +8,13 @@ use bytes::Bytes;
 
 use super::{Link, NoCredentials, credentials};
 use crate::event::Event;
-use crate::exchange::Exchange;
+use crate::exchange::Awaited;
 use crate::failure::{Cause, Failure};
 use crate::head::AnswerHead;
-use crate::ids::{AttemptId, CredentialsId};
+use crate::ids::{AttemptId, CredentialsId, Generation};
 use crate::link::attempts::Owner;
+use crate::link::base::Base;
+use crate::link::effects::{CallEffect, Effect, MessageSource, NoticeEffect};
 use crate::link::timers::Timer;
 use crate::message::Incoming;
 use crate::moment::Moment;
@@ -22,146 +24,177 @@ impl Link {
     /// Takes in the head of an answer. A stream is followed by events and an end or failure, anything else by
     /// its whole body or a failure.
     pub fn handle_head(&mut self, now: Moment, attempt: AttemptId, head: AnswerHead) {
-        let Some(known) = self.cx.attempts.get(attempt) else { return };
+        let Some(known) = self.base.cx.attempts.get(attempt) else { return };
         let (owner, generation) = (known.owner.clone(), known.generation);
         let credentials = known.credentials;
-        self.note_answered(now, attempt);
-        self.note_secrets(&head);
+        self.base.health.heard();
+        self.base.reach.answered(&mut self.base.cx, now, attempt);
+        self.settle(now);
+        let Base { cx, reach, session, outbound, .. } = &mut self.base;
+        cx.note_secrets(&head);
         match owner {
             Owner::Abandoned { carrier, .. } => {
-                self.cx.drain(attempt);
-                self.session.abandoned_answered(
-                    &mut self.cx,
-                    now,
-                    generation,
-                    carrier,
-                    head.session,
-                );
-                self.closing_progressed(now);
+                cx.drain(attempt);
+                session.abandoned_answered(cx, now, generation, carrier, head.session);
+                cx.then(Effect::Close);
             }
             Owner::Delete { .. } => {
-                self.cx.drain(attempt);
-                self.closing_progressed(now);
+                cx.drain(attempt);
+                cx.then(Effect::Close);
             }
             Owner::Dial => {}
-            Owner::Exchange(id) => self.exchange_head(now, attempt, id, head),
-            Owner::Handshake => self.handshake_head(now, head),
-            Owner::Listener => self.listener_head(now, attempt, &head),
+            Owner::Exchange(id) => {
+                self.calls.exchange_head(&mut self.base, now, attempt, id, head);
+            }
+            Owner::Handshake => session.handshake_head(cx, now, head),
+            Owner::Listener => {
+                self.listening.head(&mut self.base, &mut self.calls, now, attempt, &head);
+            }
             Owner::Notice(id) => {
-                self.cx.drain(attempt);
-                self.notice_answered(now, id, (generation, credentials), &head);
-                self.fill_turns(now);
-                self.closing_progressed(now);
+                cx.drain(attempt);
+                let to = (generation, credentials);
+                outbound.notice_answered(cx, now, id, to, &head, (reach, session));
+                cx.then(NoticeEffect::FillTurns);
+                cx.then(Effect::Close);
             }
         }
+        self.settle(now);
     }
 
     /// Takes in the whole body of an answer that is no stream.
     pub fn handle_body(&mut self, now: Moment, attempt: AttemptId, body: &Bytes) {
-        let Some(known) = self.cx.attempts.remove(attempt) else { return };
+        let Some(known) = self.base.cx.attempts.remove(attempt) else { return };
         match known.owner {
-            Owner::Exchange(id) => self.exchange_body(now, id, attempt, Some(body)),
-            Owner::Handshake => self.handshake_body(now, body),
-            Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
-            Owner::Listener => self.listener_body(now, known.credentials, body),
+            Owner::Exchange(id) => {
+                self.calls.exchange_body(&mut self.base, now, id, attempt, Some(body));
+            }
+            Owner::Handshake => self.base.session.handshake_body(&mut self.base.cx, body),
+            Owner::Abandoned { .. } | Owner::Delete { .. } => self.base.cx.then(Effect::Close),
+            Owner::Listener => {
+                let rejected = known.credentials;
+                self.listening.body(&mut self.base, &mut self.calls, now, rejected, body);
+            }
             Owner::Dial | Owner::Notice(_) => {}
         }
+        self.settle(now);
     }
 
     /// Takes in an event of a stream.
     pub fn handle_event(&mut self, now: Moment, attempt: AttemptId, event: &sse::SseEvent) {
-        let Some(known) = self.cx.attempts.get(attempt) else { return };
+        let Some(known) = self.base.cx.attempts.get(attempt) else { return };
         let (owner, generation) = (known.owner.clone(), known.generation);
         match owner {
-            Owner::Exchange(id) => return self.exchange_event(now, attempt, id, event),
-            Owner::Listener => return self.listener_event(now, attempt, generation, event),
-            _ => {}
+            Owner::Exchange(id) => {
+                self.calls.exchange_event(&mut self.base, now, attempt, id, event);
+            }
+            Owner::Listener => {
+                self.listening.event(&mut self.base.cx, attempt, generation, event);
+            }
+            owner => self.other_event(now, &owner, generation, event),
         }
+        self.settle(now);
+    }
+
+    /// Takes in an event of a stream that belongs neither to a call nor to the standing stream.
+    fn other_event(
+        &mut self,
+        now: Moment,
+        owner: &Owner,
+        generation: Generation,
+        event: &sse::SseEvent,
+    ) {
         if !event.is_message() || event.data.is_empty() {
             return;
         }
         let Ok(incoming) = Incoming::parse(&event.data) else {
-            return self.cx.tell(Event::UnreadableEvent);
+            return self.base.cx.tell(Event::UnreadableEvent);
         };
         for message in incoming.into_messages() {
-            let is_taken = match &owner {
-                Owner::Handshake => self.handshake_heard(now, &message),
-                _ => false,
-            };
+            let Base { cx, session, .. } = &mut self.base;
+            let is_taken = *owner == Owner::Handshake && session.handshake_heard(cx, &message);
             if !is_taken {
-                self.take_in_all(now, owner.clone(), generation, vec![message]);
+                cx.then(CallEffect::TakeIn(MessageSource::of_session(generation), message));
             }
+            self.settle(now);
         }
     }
 
     /// Takes in a sign of life: a comment, or bytes that are no whole event or body yet.
     pub fn handle_bytes(&mut self, now: Moment, attempt: AttemptId) {
-        let Some(Owner::Exchange(id)) = self.cx.attempts.get(attempt).map(|known| &known.owner)
-        else {
-            return;
-        };
-        let id = *id;
-        if let Some(live) = self.calls.stream_of(id, attempt) {
-            live.last_sign = now;
-            self.set_alarm(id);
+        let owner = self.base.cx.attempts.get(attempt).map(|known| &known.owner);
+        if let Some(Owner::Exchange(id)) = owner {
+            let id = *id;
+            self.calls.heard_bytes(&mut self.base, now, attempt, id);
         }
     }
 
     /// Takes in the regular end of a stream.
     pub fn handle_end(&mut self, now: Moment, attempt: AttemptId) {
-        let Some(known) = self.cx.attempts.remove(attempt) else { return };
-        let closed = Failure::unknown(Cause::Closed);
+        let Some(known) = self.base.cx.attempts.remove(attempt) else { return };
+        let Base { cx, reach, session, .. } = &mut self.base;
         match known.owner {
-            Owner::Exchange(id) if self.is_side_stream(now, id, attempt) => {}
-            Owner::Exchange(id) if self.calls.is_question(id) => {
-                self.question_failed(now, id, closed)
+            Owner::Exchange(id) => self.calls.exchange_ended(&mut self.base, now, id, attempt),
+            Owner::Handshake => {
+                session.handshake_broke(cx, now, reach, Failure::unknown(Cause::Closed));
             }
-            Owner::Exchange(id) => {
-                self.reach.begin_outage();
-                self.decide(now, id, Exchange::stream_ended);
-            }
-            Owner::Handshake => self.handshake_broke(now, closed),
-            Owner::Listener => self.listening.listener_lost(&mut self.cx, now, attempt),
-            Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
+            Owner::Listener => self.listening.lost(cx, now, attempt),
+            Owner::Abandoned { .. } | Owner::Delete { .. } => cx.then(Effect::Close),
             Owner::Dial | Owner::Notice(_) => {}
         }
+        self.settle(now);
     }
 
     /// Takes in the failure of an attempt below HTTP.
     pub fn handle_failure(&mut self, now: Moment, attempt: AttemptId, failure: Failure) {
-        if self.cx.attempts.get(attempt).is_some_and(|it| matches!(it.owner, Owner::Dial)) {
-            return self.connect_ended(now, attempt, Err(failure));
+        if self.is_dial(attempt) {
+            return self.handle_connect(now, attempt, Err(failure));
         }
-        let Some(known) = self.cx.attempts.remove(attempt) else { return };
+        let Some(known) = self.base.cx.attempts.remove(attempt) else { return };
         let is_headless = match known.owner {
             Owner::Exchange(id) => self.calls.is_headless(id, attempt),
             Owner::Listener => false,
             _ => true,
         };
-        self.note_transport_failure(now, &failure, is_headless);
+        self.base.reach.attempt_failed(&mut self.base.cx, now, &failure, is_headless);
+        self.settle(now);
+        let Base { cx, reach, session, outbound, .. } = &mut self.base;
         match known.owner {
-            Owner::Exchange(id) if self.is_side_stream(now, id, attempt) => {}
-            Owner::Exchange(id) => self.exchange_failed(now, id, attempt, failure),
-            Owner::Handshake => self.handshake_broke(now, failure),
-            Owner::Listener => self.listening.listener_lost(&mut self.cx, now, attempt),
-            Owner::Notice(id) => {
-                self.notice_failed(now, id, failure);
-                self.fill_turns(now);
-                self.closing_progressed(now);
+            Owner::Exchange(id) => {
+                self.calls.exchange_failed(&mut self.base, now, id, attempt, failure);
             }
-            Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
+            Owner::Handshake => session.handshake_broke(cx, now, reach, failure),
+            Owner::Listener => self.listening.lost(cx, now, attempt),
+            Owner::Notice(id) => {
+                outbound.notice_failed(cx, now, id, failure, reach);
+                cx.then(NoticeEffect::FillTurns);
+                cx.then(Effect::Close);
+            }
+            Owner::Abandoned { .. } | Owner::Delete { .. } => cx.then(Effect::Close),
             Owner::Dial => {}
         }
+        self.settle(now);
     }
 
     /// Takes in the result of a connect.
     pub fn handle_connect(&mut self, now: Moment, attempt: AttemptId, result: Result<(), Failure>) {
-        self.connect_ended(now, attempt, result);
+        if !self.is_dial(attempt) {
+            return;
+        }
+        let Base { cx, reach, .. } = &mut self.base;
+        cx.attempts.remove(attempt);
+        reach.connect_ended(cx, now, result);
+        self.settle(now);
+    }
+
+    fn is_dial(&self, attempt: AttemptId) -> bool {
+        self.base.cx.attempts.get(attempt).is_some_and(|known| known.owner == Owner::Dial)
     }
 
     /// Takes in how many calls the connection can carry at once, if that is less than the policy allows.
     pub fn handle_capacity(&mut self, now: Moment, calls: usize) {
-        self.capacity_changed(now, calls);
+        self.base.admission.set_capacity(calls);
+        self.base.cx.then(CallEffect::FillPlaces);
+        self.settle(now);
     }
 
     /// Takes in the reply of the credentials hook.
@@ -175,7 +208,8 @@ impl Link {
         rejected: CredentialsId,
         renewed: Result<(), NoCredentials>,
     ) {
-        self.credentials_came(now, rejected, renewed);
+        self.base.credentials.came(&mut self.base.cx, now, rejected, renewed);
+        self.settle(now);
     }
 
     /// Takes in the reply of the credentials hook to a demand for more scope.
@@ -183,32 +217,54 @@ impl Link {
     /// Credentials with more scope take the place of those in force, also after the limit. That there are none
     /// concerns only the calls that were refused for their scope.
     pub fn handle_scope(&mut self, now: Moment, brought: Result<(), NoCredentials>) {
-        self.scope_came(now, brought);
+        let is_awaited = self.calls.await_any(Awaited::Scope);
+        self.base.credentials.scope_came(&mut self.base.cx, brought, is_awaited);
+        self.settle(now);
     }
 
     /// Takes in that the computer slept for `gap`: the link asks at once whether the server is there, and
     /// reports the gap.
     pub fn handle_resumed_from_suspend(&mut self, now: Moment, gap: Duration) {
-        self.woke_up(now, gap);
+        self.base.cx.tell(Event::Suspended { gap });
+        if self.closing.is_begun() {
+            return;
+        }
+        self.listening.reopen(&mut self.base, &mut self.calls, now);
+        self.settle(now);
+        let Base { cx, session, health, .. } = &mut self.base;
+        if session.ready().is_some() {
+            health.ask_about_silence(cx, session);
+        }
+        self.settle(now);
     }
 
     /// Fires the timers that are due. Calling this too early or too often is harmless.
     pub fn handle_timeout(&mut self, now: Moment) {
-        while let Some(timer) = self.cx.timers.pop_due(now) {
-            match timer {
-                Timer::Abandoned => self.session.forget_abandoned(&mut self.cx, now),
-                Timer::Breaker => self.probe_for_breaker(now),
-                Timer::Close => self.finish_closing(),
-                Timer::Credentials => self.credentials_failed(now, &credentials::too_late()),
-                Timer::Scope => self.scope_failed(now, &credentials::too_late()),
-                Timer::Dial => self.dial_due(now),
-                Timer::Exchange(id) => self.exchange_due(now, id),
-                Timer::Gates => self.gates_due(now),
-                Timer::Listener => self.listener_due(now),
-                Timer::Notice(id) => self.notice_due(now, id),
-                Timer::Pulse => self.pulse_due(now),
-                Timer::Renewal => self.renewal_due(now),
-                Timer::Restore => self.restore_more(now),
+        while let Some(timer) = self.base.cx.timers.pop_due(now) {
+            self.timer_fired(now, timer);
+            self.settle(now);
+        }
+    }
+
+    fn timer_fired(&mut self, now: Moment, timer: Timer) {
+        let is_wanted = timer == Timer::Renewal && self.awaits_session();
+        let Base { cx, reach, session, health, outbound, credentials, .. } = &mut self.base;
+        match timer {
+            Timer::Abandoned => session.forget_abandoned(cx, now),
+            Timer::Breaker => health.probe_for_breaker(cx, session),
+            Timer::Close => self.finish_closing(),
+            Timer::Credentials => credentials.failed(cx, &credentials::too_late()),
+            Timer::Dial => reach.due(cx, now),
+            Timer::Exchange(id) => self.calls.exchange_due(&mut self.base, now, id),
+            Timer::Gates => self.calls.gates_due(&mut self.base, now),
+            Timer::Listener => self.listening.due(&mut self.base, &mut self.calls, now),
+            Timer::Notice(id) => outbound.notice_due(cx, now, id, reach),
+            Timer::Pulse => health.pulse_due(cx, session, self.calls.is_any_silent(now)),
+            Timer::Renewal => session.renewal_due(cx, now, reach, is_wanted),
+            Timer::Restore => session.restore_more(cx, now, self.calls.restoring()),
+            Timer::Scope => {
+                let is_awaited = self.calls.await_any(Awaited::Scope);
+                credentials::scope_failed(cx, &credentials::too_late(), is_awaited);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::breaker;
 use crate::era::{Era, Version};
-use crate::exchange::{State, Waiting};
+use crate::exchange::{Awaited, State, Waiting};
 use crate::ids::{ExchangeId, Generation};
 use crate::link::Link;
 use crate::link::session::Ready;
@@ -79,28 +79,45 @@ impl Link {
     pub fn status(&self, now: Moment) -> Status {
         Status {
             now,
-            generation: self.session.ready().map(Ready::generation),
-            session_since: self.session.ready().map(|ready| ready.since),
-            outage_since: self.reach.outage(),
-            era: self.session.era(),
-            version: self.session.agreed_version(),
-            breaker: self.health.breaker(),
-            in_flight: self.admission.in_flight(),
+            generation: self.base.session.ready().map(Ready::generation),
+            session_since: self.base.session.ready().map(|ready| ready.since),
+            outage_since: self.base.reach.outage(),
+            era: self.base.session.era(),
+            version: self.base.session.agreed_version(),
+            breaker: self.base.health.breaker(),
+            in_flight: self.base.admission.in_flight(),
             calls: self.calls.ids_where(|it| it.origin.is_application()).len(),
             calls_waiting: self
                 .calls
                 .ids_where(|it| it.origin.is_application() && matches!(it.state, State::Waiting(_)))
                 .len(),
-            last_failure: self.reach.last_failure().cloned(),
+            last_failure: self.base.cx.last_failure().cloned(),
             next_attempt: self.next_attempt(),
             waiting: self.poll_timeout(),
         }
     }
 
+    /// Whether something waits for a connection.
+    pub(super) fn awaits_link(&self) -> bool {
+        self.base.reach.keeps_connected()
+            || self.base.health.breaker() == breaker::BreakerState::Probing
+            || self.calls.await_any(Awaited::Link)
+            || self.calls.await_any(Awaited::Session)
+            || self.base.outbound.awaits_link()
+    }
+
+    /// Whether something waits for a session.
+    pub(super) fn awaits_session(&self) -> bool {
+        self.base.reach.keeps_connected()
+            || self.base.health.is_probing()
+            || self.calls.await_any(Awaited::Session)
+            || self.base.outbound.awaits_session()
+    }
+
     fn next_attempt(&self) -> Option<Moment> {
-        let connect = self.reach.next_connect().filter(|_| self.somebody_waits());
-        let handshake = self.session.next_try();
-        let probe = match self.health.breaker() {
+        let connect = self.base.reach.next_connect().filter(|_| self.awaits_link());
+        let handshake = self.base.session.next_try();
+        let probe = match self.base.health.breaker() {
             breaker::BreakerState::Open { until } => Some(until),
             _ => None,
         };
@@ -143,6 +160,6 @@ impl Link {
 
     /// Whether a handshake is under way.
     pub fn is_renewing(&self) -> bool {
-        self.session.is_renewing()
+        self.base.session.is_renewing()
     }
 }

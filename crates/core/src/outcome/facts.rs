@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{CallError, Kind, Reason};
+use super::{CallError, Reason};
 use crate::answer::words::excerpt;
 use crate::message::{Answer, Json};
 
@@ -59,16 +59,15 @@ impl<'a> Facts<'a> {
 
     /// Returns the facts of a call that ended with this error.
     pub fn of(error: &'a CallError) -> Self {
-        let (kind, status) = name(error.kind);
         Self {
-            status,
+            status: error.kind.status(),
             may_have_run: error.may_have_run(),
             attempts: error.attempts,
             handshakes: error.handshakes,
             elapsed_ms: millis(error.elapsed),
             retry_after_ms: error.retry_after.map(millis_up),
             said: error.said.as_deref(),
-            ..Self::unsent(kind)
+            ..Self::unsent(error.kind.name())
         }
     }
 
@@ -102,27 +101,6 @@ struct Fault<'a> {
     code: i64,
     message: &'a str,
     data: &'a Facts<'a>,
-}
-
-/// Returns a kind in one word, and the status of a refusal.
-const fn name(kind: Kind) -> (&'static str, Option<u16>) {
-    let name = match kind {
-        Kind::BreakerOpen => "breakerOpen",
-        Kind::Cancelled => "cancelled",
-        Kind::Closed => "closed",
-        Kind::Config => "config",
-        Kind::DeadlinePassed => "deadlinePassed",
-        Kind::Exhausted => "exhausted",
-        Kind::Incompatible => "incompatible",
-        Kind::Interrupted => "interrupted",
-        Kind::PeerMisbehaved => "peerMisbehaved",
-        Kind::Rejected { status } => return ("rejected", Some(status)),
-        Kind::SessionLost => "sessionLost",
-        Kind::TooLarge => "tooLarge",
-        Kind::Unauthorized => "unauthorized",
-        Kind::Unreachable => "unreachable",
-    };
-    (name, None)
 }
 
 fn millis(time: Duration) -> u64 {

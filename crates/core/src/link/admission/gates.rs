@@ -24,11 +24,11 @@ use crate::outcome::CallName;
 /// All gates that are not open.
 #[derive(Debug, Default)]
 pub(crate) struct Gates {
-    gates: BTreeMap<Key, Gate>,
+    gates: BTreeMap<GateKey, Gate>,
 }
 
 /// The calls that a gate holds: those of this name, or all.
-pub(crate) type Key = Option<CallName>;
+pub(crate) type GateKey = Option<CallName>;
 
 #[derive(Debug)]
 struct Gate {
@@ -58,27 +58,18 @@ enum GateState {
 
 /// What has to be done about gates whose time is up.
 #[derive(Debug, Default)]
-pub(crate) struct Due {
+pub(crate) struct DueGates {
     /// The calls that go out first, as canaries.
     pub(crate) canaries: Vec<ExchangeId>,
     /// The gates that are open, as far as their pace allows.
-    pub(crate) opened: Vec<Key>,
+    pub(crate) opened: Vec<GateKey>,
     /// Whether the link asks if the server serves again.
     pub(crate) asks: bool,
 }
 
 impl Gates {
-    /// Returns the gate that a deferral closes. A 502, 504 or 408 that the operator declared harmless closes
-    /// none.
-    pub(crate) fn key(status: StatusCode, call: &CallName) -> Option<Key> {
-        if status::is_limit(status) {
-            return Some(Some(call.clone()));
-        }
-        status::is_unavailable(status).then_some(None)
-    }
-
     /// Row 2: holds new calls for `wait`.
-    pub(crate) fn close(&mut self, now: Moment, key: Key, status: StatusCode, wait: Duration) {
+    pub(crate) fn close(&mut self, now: Moment, key: GateKey, status: StatusCode, wait: Duration) {
         let (until, is_limit) = (now + wait, key.is_some());
         let question = (!is_limit).then_some((now + FIRST_QUESTION, FIRST_QUESTION));
         let state = GateState::Closed { until };
@@ -123,19 +114,19 @@ impl Gates {
 
     /// Returns until when a gate holds calls of this name, and the status that closed it.
     pub(crate) fn held(&self, call: &CallName) -> Option<(Moment, StatusCode)> {
-        let is_meant = |key: &Key| key.as_ref().is_none_or(|name| name == call);
+        let is_meant = |key: &GateKey| key.as_ref().is_none_or(|name| name == call);
         let gates = self.gates.iter().filter(|(key, _)| is_meant(key)).map(|(_, gate)| gate);
         gates.map(|gate| (gate.due(), gate.status)).max_by_key(|(until, _)| *until)
     }
 
     /// Returns until when a gate is closed.
-    pub(crate) fn until(&self, key: &Key) -> Option<Moment> {
+    pub(crate) fn until(&self, key: &GateKey) -> Option<Moment> {
         self.gates.get(key).map(Gate::due)
     }
 
     /// Returns when the next gate needs attention; `is_awaited` says whether a call waits at it.
-    pub(crate) fn next_due(&self, is_awaited: impl Fn(&Key) -> bool) -> Option<Moment> {
-        let due = |(key, gate): (&Key, &Gate)| match gate.state {
+    pub(crate) fn next_due(&self, is_awaited: impl Fn(&GateKey) -> bool) -> Option<Moment> {
+        let due = |(key, gate): (&GateKey, &Gate)| match gate.state {
             GateState::Paced if !is_awaited(key) => None,
             GateState::Closed { until } => {
                 Some(gate.question.map_or(until, |(question, _)| question.min(until)))
@@ -147,8 +138,12 @@ impl Gates {
 
     /// Takes the gates whose time is up. `oldest` names the waiter that becomes the canary; a gate without
     /// waiters opens, and so does one whose canary was out for a second.
-    pub(crate) fn due(&mut self, now: Moment, oldest: impl Fn(&Key) -> Option<ExchangeId>) -> Due {
-        let mut due = Due::default();
+    pub(crate) fn due(
+        &mut self,
+        now: Moment,
+        oldest: impl Fn(&GateKey) -> Option<ExchangeId>,
+    ) -> DueGates {
+        let mut due = DueGates::default();
         for (key, gate) in &mut self.gates {
             if let (GateState::Closed { until }, Some((at, gap))) = (gate.state, gate.question)
                 && at <= now
@@ -173,14 +168,14 @@ impl Gates {
     }
 
     /// Notes that the canary had an outcome other than row 2, and returns the gates that this opens.
-    pub(crate) fn canary_returned(&mut self, now: Moment, exchange: ExchangeId) -> Vec<Key> {
+    pub(crate) fn canary_returned(&mut self, now: Moment, exchange: ExchangeId) -> Vec<GateKey> {
         if self.gates.is_empty() {
             return Vec::new();
         }
         let is_its =
             |gate: &Gate| matches!(gate.state, GateState::Canary { id, .. } if id == exchange);
         let its = self.gates.iter().filter(|(_, gate)| is_its(gate));
-        let opened: Vec<Key> = its.map(|(key, _)| key.clone()).collect();
+        let opened: Vec<GateKey> = its.map(|(key, _)| key.clone()).collect();
         opened.iter().for_each(|key| self.open(now, key));
         opened
     }
@@ -191,7 +186,7 @@ impl Gates {
     }
 
     /// Opens a gate: fully, or as far as its pace allows.
-    fn open(&mut self, now: Moment, key: &Key) {
+    fn open(&mut self, now: Moment, key: &GateKey) {
         let Some(gate) = self.gates.get_mut(key) else { return };
         match &mut gate.pace {
             Some(pace) if !pace.is_forgotten(now) => {
@@ -223,6 +218,14 @@ impl Gate {
             GateState::Paced => None,
         }
     }
+}
+
+/// Returns the gate that a deferral closes. A 502, 504 or 408 that the operator declared harmless closes none.
+pub(crate) fn gate_of(status: StatusCode, call: &CallName) -> Option<GateKey> {
+    if status::is_limit(status) {
+        return Some(Some(call.clone()));
+    }
+    status::is_unavailable(status).then_some(None)
 }
 
 const CANARY_LIMIT: Duration = Duration::from_secs(1);

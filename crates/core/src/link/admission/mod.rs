@@ -4,13 +4,15 @@
 //!   places   how many calls are out at once
 //!   gates    no new calls while a busy server asks for time
 //!   pace     no more calls in a period than the server was seen to take
-//!   waiting  what the link does with calls that are held or let out
 //! ```
 
 mod gates;
 mod pace;
 mod places;
-mod waiting;
+
+pub(crate) use gates::{DueGates, GateKey, gate_of};
+
+use std::time::Duration;
 
 use http::StatusCode;
 
@@ -77,6 +79,71 @@ impl Admission {
         id: ExchangeId,
     ) -> Result<(), (Moment, StatusCode)> {
         self.gates.admit(now, call, id)
+    }
+
+    /// Gives a place back. Returns whether another call waits for it.
+    pub(crate) fn give_place_back(&mut self, id: ExchangeId) -> bool {
+        self.places.give_back(id) && self.places.has_line()
+    }
+
+    /// Sets how many calls the connection can carry at once.
+    pub(crate) fn set_capacity(&mut self, calls: usize) {
+        self.places.set_capacity(calls);
+    }
+
+    /// Begins to give out places, and returns false if that is under way already.
+    pub(crate) const fn begin_filling(&mut self) -> bool {
+        self.places.begin_filling()
+    }
+
+    /// Takes the call that has waited longest for a place out of the line, if there is room for it. If there
+    /// is none, the filling has ended.
+    pub(crate) fn fill_next(&mut self, most: usize) -> Option<ExchangeId> {
+        let next = self.places.next_in_line(most);
+        if next.is_none() {
+            self.places.end_filling();
+        }
+        next
+    }
+
+    /// Row 2: holds new calls for `wait`.
+    pub(crate) fn close_gate(
+        &mut self,
+        now: Moment,
+        key: GateKey,
+        status: StatusCode,
+        wait: Duration,
+    ) {
+        self.gates.close(now, key, status, wait);
+    }
+
+    /// Returns until when a gate is closed.
+    pub(crate) fn closed_until(&self, key: &GateKey) -> Option<Moment> {
+        self.gates.until(key)
+    }
+
+    /// Takes the gates whose time is up; `oldest` names the call that waits longest at a gate.
+    pub(crate) fn due_gates(
+        &mut self,
+        now: Moment,
+        oldest: impl Fn(&GateKey) -> Option<ExchangeId>,
+    ) -> DueGates {
+        self.gates.due(now, oldest)
+    }
+
+    /// Returns when the next gate needs attention; `is_awaited` says whether a call waits at it.
+    pub(crate) fn next_gate(&self, is_awaited: impl Fn(&GateKey) -> bool) -> Option<Moment> {
+        self.gates.next_due(is_awaited)
+    }
+
+    /// Notes that the canary had an outcome other than row 2, and returns the gates that this opens.
+    pub(crate) fn canary_returned(&mut self, now: Moment, id: ExchangeId) -> Vec<GateKey> {
+        self.gates.canary_returned(now, id)
+    }
+
+    /// Opens the gate of the whole server before its time is up, and returns whether it was closed.
+    pub(crate) fn served(&mut self) -> bool {
+        self.gates.served()
     }
 
     /// Returns until when a gate holds calls of this name, and the status that closed it.

@@ -76,6 +76,10 @@ impl Places {
         if self.has_room(most) { self.queue.pop_first() } else { None }
     }
 
+    pub(super) fn has_line(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     fn has_room(&self, most: usize) -> bool {
         self.placed.len() < most.min(self.capacity)
     }

@@ -7,13 +7,16 @@
 //! ```
 //! Any other error about a request (-32021, -32601, -32602) is the server's answer.
 
-use super::own::OwnRequest;
+use super::Calls;
 use crate::answer::discovery::names_our_revision;
 use crate::event::{Event, Remedy};
-use crate::exchange::{Phase, Purpose, State, Then, Waiting};
+use crate::exchange::{Awaited, Phase, Purpose, Then, Waiting};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId};
-use crate::link::{HANDSHAKE_LIMIT, Link};
+use crate::link::HANDSHAKE_LIMIT;
+use crate::link::base::Base;
+use crate::link::effects::CallEffect;
+use crate::link::own_request::OwnRequest;
 use crate::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
@@ -28,16 +31,17 @@ pub(crate) struct Relisting {
     until: Moment,
 }
 
-impl Link {
+impl Calls {
     /// Mends a call that was refused for its form. Returns whether the call goes on.
     pub(crate) fn mend(
         &mut self,
+        base: &mut Base,
         now: Moment,
         id: ExchangeId,
         answer: &Answer,
         carrier: Option<AttemptId>,
     ) -> bool {
-        let Some(exchange) = self.calls.get_mut(id) else { return false };
+        let Some(exchange) = self.get_mut(id) else { return false };
         let is_tool = &*exchange.call.method == "tools/call";
         let is_stale = match answer.error().map(|error| error.code) {
             Some(HEADER_MISMATCH) if is_tool && !exchange.own_routing_headers => true,
@@ -60,34 +64,45 @@ impl Link {
         exchange.counters.note(Delivery::Refused);
         // The event names a fixed reason, because the server's words may quote what was sent.
         let reason = Reason::Rule("the server refused the form of the request");
-        self.hiccup(now, id, reason, Remedy::Resend { at: now });
-        self.release(now, id, carrier);
+        self.hiccup(base, now, id, reason, Remedy::Resend { at: now });
+        self.release(base, now, id, carrier);
         if is_stale {
-            self.wait(now, id, Waiting::Tools);
-            self.list_tools(now);
+            self.wait(base, now, id, Waiting::Tools);
+            self.list_tools(base, now);
         } else {
-            self.let_out(now, id, Then::Send)
+            self.let_out(base, now, id, Then::Send)
         }
         true
     }
 
     /// Lists the tools for the link itself, unless that is under way.
-    fn list_tools(&mut self, now: Moment) {
-        if self.calls.relisting.is_none() {
-            self.ask_for_tools(now, None, Relisting { pages: 0, until: now + HANDSHAKE_LIMIT });
+    fn list_tools(&mut self, base: &mut Base, now: Moment) {
+        if self.relisting.is_none() {
+            self.ask_for_tools(
+                base,
+                now,
+                None,
+                Relisting { pages: 0, until: now + HANDSHAKE_LIMIT },
+            );
         }
     }
 
-    fn ask_for_tools(&mut self, now: Moment, cursor: Option<Json>, relisting: Relisting) {
-        self.calls.relisting = Some(relisting);
+    fn ask_for_tools(
+        &mut self,
+        base: &mut Base,
+        now: Moment,
+        cursor: Option<Json>,
+        relisting: Relisting,
+    ) {
+        self.relisting = Some(relisting);
         let cursor = cursor.map(|cursor| ("cursor".to_owned(), cursor));
         let params = Params::new(Some(Json::empty_object().with_members(cursor)), false);
         let request = OwnRequest::new(Purpose::Tools, LIST, relisting.until.since(now));
-        self.ask(now, OwnRequest { params, ..request });
+        self.ask(base, now, OwnRequest { params, ..request });
     }
 
     /// Takes in a page of the link's own list; `None` if it could not be had.
-    pub(crate) fn tools_page(&mut self, now: Moment, answer: Option<&Answer>) {
+    pub(crate) fn tools_page(&mut self, base: &mut Base, now: Moment, answer: Option<&Answer>) {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Next {
@@ -95,29 +110,25 @@ impl Link {
             next_cursor: Option<Json>,
         }
 
-        let Some(Relisting { pages, until }) = self.calls.relisting else { return };
-        let Some(Answer::Result(page)) = answer else { return self.tools_listed(now) };
-        if self.calls.tools.learn(page, pages == 0).is_changed {
-            self.cx.tell(Event::ToolsChanged);
+        let Some(Relisting { pages, until }) = self.relisting else { return };
+        let Some(Answer::Result(page)) = answer else { return self.tools_listed(base) };
+        if self.tools.learn(page, pages == 0).is_changed {
+            base.cx.tell(Event::ToolsChanged);
         }
         let next = page.read::<Next>().and_then(|next| next.next_cursor);
         let next = next.filter(|cursor| cursor.as_str() != "null" && pages < MOST_PAGES);
         match next {
             Some(cursor) => {
-                self.ask_for_tools(now, Some(cursor), Relisting { pages: pages + 1, until });
+                self.ask_for_tools(base, now, Some(cursor), Relisting { pages: pages + 1, until });
             }
-            None => self.tools_listed(now),
+            None => self.tools_listed(base),
         }
     }
 
     /// Ends the link's own list, complete or not, and lets out the calls that waited for it.
-    fn tools_listed(&mut self, now: Moment) {
-        self.calls.relisting = None;
-        let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::Tools);
-        let waits = |state: &State| matches!(state, State::Waiting(waiting) if is_meant(waiting));
-        for id in self.calls.ids_where(|exchange| waits(&exchange.state)) {
-            self.let_out_if(now, id, Then::Send, is_meant);
-        }
+    fn tools_listed(&mut self, base: &mut Base) {
+        self.relisting = None;
+        base.cx.then(CallEffect::LetOutAll(Awaited::Tools));
     }
 }
 

@@ -1,32 +1,49 @@
 //! Calls: exchanges, from their first attempt to their single end.
 //!
 //! ```text
-//!   steps     letting exchanges out, and carrying out what they decide
-//!   alarms    their timers
-//!   answers   heads, bodies, events and failures of their attempts
-//!   rounds    a call for which a stateless server needs input
-//!   mending   a call that was refused for its form
-//!   own       what the link asks for itself
-//!   ending    the one place where an exchange ends
+//!   letting_out   sending them, for the first time or again, or noting what they wait for
+//!   steps         carrying out what they decide
+//!   admitting     places in flight, and the gates of a busy server
+//!   waiting       those that wait together for a connection, a session or credentials
+//!   alarms        their timers
+//!   answers       heads, bodies, ends and failures of their attempts
+//!   streams       events of their streams
+//!   messages      what the server sends beside answers
+//!   rounds        a call for which a stateless server needs input
+//!   mending       a call that was refused for its form
+//!   subscribing   requests of the legacy era that a stateless server does not know
+//!   doubts        answers that speak of a lost session
+//!   era_doubts    answers that only a server of the other era gives
+//!   silence       calls that have heard nothing for long
+//!   own           what the link asks for itself
+//!   ending        the one place where an exchange ends
+//!   effects       what other parts ask of the calls
 //! ```
 
+mod admitting;
 mod alarms;
 mod answers;
+mod doubts;
+mod effects;
 mod ending;
+mod era_doubts;
+mod letting_out;
 mod mending;
+mod messages;
 mod own;
 mod rounds;
+mod silence;
 mod steps;
-
-pub(crate) use own::{OwnOutcome, OwnReply, OwnRequest};
+mod streams;
+mod subscribing;
+mod waiting;
 
 use std::collections::BTreeMap;
 
 use crate::exchange::{Exchange, Live, Phase};
 use crate::ids::{AttemptId, ExchangeId, QuestionId};
-use crate::message::Json;
 use crate::output::{Address, Lane, Verb};
-use crate::replay::{KnownTools, Learnt};
+use crate::replay::KnownTools;
 
 use super::attempts::{NewRequest, Owner};
 use super::context::Context;
@@ -41,7 +58,6 @@ pub(crate) struct Calls {
     last_id: ExchangeId,
     /// The exchanges by the request ids that an answer on the wire may name.
     wires: BTreeMap<u64, ExchangeId>,
-    last_wire_id: u64,
     /// The questions of stateless servers, by the call that they belong to.
     round_questions: BTreeMap<QuestionId, ExchangeId>,
     /// What the server's list says about its tools.
@@ -72,21 +88,6 @@ impl Calls {
     /// Returns the exchange that sent the request with this id.
     pub(crate) fn of_wire(&self, wire_id: u64) -> Option<ExchangeId> {
         self.wires.get(&wire_id).copied()
-    }
-
-    pub(crate) const fn next_wire_id(&mut self) -> u64 {
-        self.last_wire_id += 1;
-        self.last_wire_id
-    }
-
-    /// Learns from a page of the server's tools; the first page replaces what was known.
-    pub(crate) fn learn_tools(&mut self, page: &Json, is_first: bool) -> Learnt {
-        self.tools.learn(page, is_first)
-    }
-
-    /// Forgets all tools, because the server's list has changed.
-    pub(crate) fn forget_tools(&mut self) {
-        self.tools.forget();
     }
 
     /// Makes a request for an exchange, with its own headers.

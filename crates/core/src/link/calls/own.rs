@@ -7,7 +7,6 @@
 //! They take no place in flight, wait at no gate and do not count as calls. Otherwise they are sent, read,
 //! timed and ended like every exchange.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::Calls;
@@ -16,62 +15,17 @@ use crate::answer::{PostReading, read_streamed};
 use crate::exchange::{Deadline, Ending, Exchange, Origin, Purpose, Sent, Then};
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
-use crate::ids::{AttemptId, ConnectionId, CredentialsId, ExchangeId, Generation};
-use crate::link::Link;
+use crate::ids::{AttemptId, ExchangeId, Generation};
+use crate::link::base::Base;
 use crate::link::context::Context;
+use crate::link::effects::{Effect, StandingStream};
+use crate::link::own_request::{OwnOutcome, OwnReply, OwnRequest};
 use crate::link::timers::Timer;
-use crate::message::{Answer, Params};
+use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::CallName;
-use crate::output::{Address, Route};
+use crate::output::Route;
 use crate::replay::ReplayRule;
-
-/// A request that the link makes for itself.
-pub(crate) struct OwnRequest {
-    pub(crate) purpose: Purpose,
-    pub(crate) method: Arc<str>,
-    pub(crate) params: Params,
-    /// The address, if it is not that of the session in force.
-    pub(crate) to: Option<Address>,
-    pub(crate) route: Route,
-    pub(crate) within: Duration,
-}
-
-impl OwnRequest {
-    /// Returns a request without params to the session in force.
-    pub(crate) fn new(purpose: Purpose, method: impl Into<Arc<str>>, within: Duration) -> Self {
-        let (method, params) = (method.into(), Params::new(None, false));
-        Self { purpose, method, params, to: None, route: Route::Any, within }
-    }
-}
-
-/// What came of a question of the link.
-#[derive(Debug)]
-pub(crate) enum OwnOutcome {
-    Answered(Box<OwnReply>),
-    /// No reply, and why.
-    Nothing(Failure),
-}
-
-/// The reply to a question of the link.
-#[derive(Debug)]
-pub(crate) struct OwnReply {
-    pub(crate) head: AnswerHead,
-    pub(crate) reading: PostReading,
-    /// The answer in the body that names this request by its id.
-    pub(crate) named: Option<Answer>,
-    /// Where the question was sent.
-    pub(crate) to: Address,
-    /// The credentials that the question was sent with.
-    pub(crate) credentials: CredentialsId,
-}
-
-impl OwnReply {
-    /// Returns the connection that carried the reply.
-    pub(crate) const fn connection(&self) -> Option<ConnectionId> {
-        self.head.connection
-    }
-}
 
 impl Calls {
     pub(crate) fn clear_away(
@@ -98,11 +52,9 @@ impl Calls {
     pub(crate) fn is_question(&self, id: ExchangeId) -> bool {
         self.get(id).is_some_and(|exchange| exchange.origin.question().is_some())
     }
-}
 
-impl Link {
     /// Sends a request for the link itself.
-    pub(crate) fn ask(&mut self, now: Moment, request: OwnRequest) -> ExchangeId {
+    pub(crate) fn ask(&mut self, base: &mut Base, now: Moment, request: OwnRequest) {
         let OwnRequest { purpose, method, params, to, route, within } = request;
         let within = match route {
             Route::Prefer(_) => within.min(SILENCE_LIMIT),
@@ -110,116 +62,164 @@ impl Link {
         };
         let call = CallName { method, tool: None };
         let deadline = Deadline { at: now + within, is_callers: true, extension: None };
-        let id = self.new_exchange(now, call, params, ReplayRule::Repeatable, deadline);
-        if let Some(exchange) = self.calls.get_mut(id) {
+        let rule = ReplayRule::Repeatable;
+        let id = self.add(&base.session, now, call, params, rule, deadline);
+        if let Some(exchange) = self.get_mut(id) {
             exchange.origin = Origin::Link(purpose);
             (exchange.to, exchange.route) = (to, route);
         }
         match Origin::Link(purpose).question() {
             // A request with an address of its own goes out at once: for some, whether it can be sent at all
             // is the question.
-            Some(_) => self.post(now, id),
-            None => self.let_out(now, id, Then::Send),
+            Some(_) => self.post(base, now, id),
+            None => self.let_out(base, now, id, Then::Send),
         }
-        id
     }
 
     /// Ends a question that was answered by a body.
     pub(crate) fn settle_by_body(
         &mut self,
+        base: &mut Base,
         now: Moment,
         id: ExchangeId,
         head: AnswerHead,
         reading: PostReading,
         named: Option<Answer>,
     ) {
-        let Some(exchange) = self.calls.get(id) else { return };
+        let Some(exchange) = self.get(id) else { return };
         let Some(sent) = exchange.sent.clone() else { return };
-        let credentials = self.credentials_of(id);
+        let credentials = self.credentials_of(base, id);
         let reply = OwnReply { head, reading, named, to: sent.to, credentials };
-        self.settle(now, id, OwnOutcome::Answered(Box::new(reply)));
+        self.settle(base, now, id, OwnOutcome::Answered(Box::new(reply)));
     }
 
     /// Handles a question that could not be sent, or whose answer broke off. A question about a session or an
     /// era is asked again: that does no harm, and its answer decides what becomes of calls.
-    pub(crate) fn question_failed(&mut self, now: Moment, id: ExchangeId, failure: Failure) {
-        let Some(exchange) = self.calls.get(id) else { return };
+    pub(crate) fn question_failed(
+        &mut self,
+        base: &mut Base,
+        now: Moment,
+        id: ExchangeId,
+        failure: Failure,
+    ) {
+        let Some(exchange) = self.get(id) else { return };
         let decides = matches!(exchange.origin, Origin::Link(Purpose::Era | Purpose::Session));
         let is_unsent = failure.delivery == Delivery::NotSent;
         let may_pass = failure.cause != Cause::ConnectionGone
             && !failure.cause.is_misbehaviour()
-            && !failure.cause.is_lasting(self.reach.connected_before());
+            && !failure.cause.is_lasting(base.reach.connected_before());
         if decides && may_pass && (is_unsent || exchange.counters.attempts < MOST_QUESTIONS) {
-            self.let_out(now, id, Then::Send)
+            self.let_out(base, now, id, Then::Send)
         } else {
-            self.settle(now, id, OwnOutcome::Nothing(failure))
+            self.settle(base, now, id, OwnOutcome::Nothing(failure))
         }
     }
 
     /// Hands the outcome of an exchange of the link to the part that asked.
     pub(crate) fn own_finished(
         &mut self,
+        base: &mut Base,
         now: Moment,
         exchange: &Exchange,
         outcome: Result<Answer, Ending>,
         carrier: Option<AttemptId>,
     ) {
-        self.calls.clear_away(&mut self.cx, exchange, carrier);
-        if self.closing.is_begun() {
+        self.clear_away(&mut base.cx, exchange, carrier);
+        if base.cx.is_closing() {
             return;
         }
         match exchange.origin {
             Origin::Application => {}
-            Origin::Link(Purpose::Restore) => self.restored(now, exchange, outcome.ok().as_ref()),
-            Origin::Link(Purpose::Tools) => self.tools_page(now, outcome.ok().as_ref()),
+            Origin::Link(Purpose::Restore) => {
+                if !matches!(outcome, Ok(Answer::Result(_))) {
+                    base.session.restore_failed(&mut base.cx, exchange.call.clone());
+                }
+            }
+            Origin::Link(Purpose::Tools) => self.tools_page(base, now, outcome.ok().as_ref()),
             Origin::Link(purpose) => {
-                if outcome.is_err() && self.ask_elsewhere(now, purpose, exchange) {
+                if outcome.is_err() && self.ask_elsewhere(base, now, purpose, exchange) {
                     return;
                 }
                 let word = word_of(exchange, outcome);
-                self.settled(now, purpose, about(exchange), word);
+                settled(base, now, purpose, about(exchange), word);
             }
         }
     }
 
     /// Asks a question again on another connection, after silence on the one that it was meant for: that one
     /// may be dead without a sign. Returns whether it was asked.
-    fn ask_elsewhere(&mut self, now: Moment, purpose: Purpose, exchange: &Exchange) -> bool {
+    fn ask_elsewhere(
+        &mut self,
+        base: &mut Base,
+        now: Moment,
+        purpose: Purpose,
+        exchange: &Exchange,
+    ) -> bool {
         let Route::Prefer(silent) = exchange.route else { return false };
         let (to, route) = (exchange.to.clone(), Route::Instead(silent));
         let request = OwnRequest::new(purpose, exchange.call.method.clone(), ELSEWHERE_LIMIT);
-        self.ask(now, OwnRequest { to, route, ..request });
+        self.ask(base, now, OwnRequest { to, route, ..request });
         true
     }
 
-    fn settle(&mut self, now: Moment, id: ExchangeId, word: OwnOutcome) {
-        let Some(exchange) = self.calls.exchanges.remove(&id) else { return };
-        self.calls.clear_away(&mut self.cx, &exchange, None);
+    fn settle(&mut self, base: &mut Base, now: Moment, id: ExchangeId, word: OwnOutcome) {
+        let Some(exchange) = self.exchanges.remove(&id) else { return };
+        self.clear_away(&mut base.cx, &exchange, None);
         if let Some(purpose) = exchange.origin.question()
-            && !self.closing.is_begun()
+            && !base.cx.is_closing()
         {
-            self.settled(now, purpose, about(&exchange), word);
+            settled(base, now, purpose, about(&exchange), word);
         }
     }
 
-    /// Tells the part that asked what came of its question about the session `about`.
-    fn settled(&mut self, now: Moment, purpose: Purpose, about: Generation, word: OwnOutcome) {
-        if let (Purpose::Era | Purpose::Session, OwnOutcome::Answered(reply)) = (purpose, &word)
-            && let PostReading::Unauthorized { challenge, .. } = &reply.reading
-        {
-            // No call would trigger the renewal: a server of the other era refuses a call for its form before
-            // it looks at the credentials.
-            self.renew_credentials(now, reply.credentials, challenge.clone());
-        }
+    /// Hands what came of a question about the session `about` to the part that asked.
+    pub(crate) fn told(
+        &mut self,
+        base: &mut Base,
+        now: Moment,
+        (purpose, about): (Purpose, Generation),
+        word: OwnOutcome,
+        stream: StandingStream,
+    ) {
         match purpose {
-            Purpose::Era => self.era_told(now, about, word),
-            Purpose::Gate => self.gate_told(now, word),
-            Purpose::Home => self.home_told(now, about, word),
-            Purpose::Liveness => self.liveness_told(now, about, word),
-            Purpose::Session => self.session_told(now, about, word),
+            Purpose::Era => self.era_told(base, now, about, word),
+            Purpose::Gate => self.gate_told(base, &word),
+            Purpose::Home => self.home_told(base, about, &word, stream),
+            Purpose::Liveness => {
+                base.health.liveness_told(&mut base.cx, &mut base.session, about, word);
+            }
+            Purpose::Session => self.session_told(base, now, about, word, stream),
             Purpose::Restore | Purpose::Tools => {}
         }
     }
+
+    /// Returns how many restoring requests are out.
+    pub(crate) fn restoring(&self) -> usize {
+        self.iter().filter(|it| is_restoring(it)).count()
+    }
+
+    /// Forgets the restoring requests that are out.
+    pub(super) fn drop_restoring(&mut self, cx: &mut Context) {
+        for id in self.ids_where(is_restoring) {
+            self.drop_own(cx, id);
+        }
+    }
+}
+
+fn is_restoring(exchange: &Exchange) -> bool {
+    exchange.origin == Origin::Link(Purpose::Restore)
+}
+
+/// Tells the part that asked what came of its question about the session `about`.
+fn settled(base: &mut Base, now: Moment, purpose: Purpose, about: Generation, word: OwnOutcome) {
+    if let (Purpose::Era | Purpose::Session, OwnOutcome::Answered(reply)) = (purpose, &word)
+        && let PostReading::Unauthorized { challenge, .. } = &reply.reading
+    {
+        // No call would trigger the renewal: a server of the other era refuses a call for its form before it
+        // looks at the credentials.
+        base.credentials.renew(&mut base.cx, now, reply.credentials, challenge.clone());
+    }
+    base.cx.then(Effect::Told(purpose, about, word));
 }
 
 /// Returns the session that an exchange of the link was about.

@@ -13,7 +13,7 @@ use crate::era::Era;
 use crate::exchange::{Ending, Exchange, RoundReply, State, Then, Waiting, Wanted};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId, QuestionId};
-use crate::link::Link;
+use crate::link::base::Base;
 use crate::link::context::Context;
 use crate::message::{Answer, Params};
 use crate::moment::Moment;
@@ -30,40 +30,39 @@ impl Calls {
             }
         }
     }
-}
 
-impl Link {
     /// Handles the answer to an exchange. In the stateless era it may ask for input and begin another round.
     pub(crate) fn answered(
         &mut self,
+        base: &mut Base,
         now: Moment,
         id: ExchangeId,
         answer: Answer,
         carrier: Option<AttemptId>,
     ) {
-        let Some(exchange) = self.calls.get(id) else { return };
+        let Some(exchange) = self.get(id) else { return };
         if !exchange.origin.is_application() {
-            return self.finish(now, id, Ok(answer), carrier);
+            return self.finish(base, now, id, Ok(answer), carrier);
         }
-        if exchange.era() == Era::Modern && self.mend(now, id, &answer, carrier) {
+        if exchange.era() == Era::Modern && self.mend(base, now, id, &answer, carrier) {
             return;
         }
-        let Some(exchange) = self.calls.get(id) else { return };
+        let Some(exchange) = self.get(id) else { return };
         let reply = match (&answer, exchange.era()) {
             (Answer::Result(result), Era::Modern) => {
-                RoundReply::of(&exchange.call.method, result, self.session.capabilities())
+                RoundReply::of(&exchange.call.method, result, base.session.capabilities())
             }
             _ => RoundReply::Complete,
         };
         match reply {
-            RoundReply::Complete => self.finish(now, id, Ok(answer), carrier),
+            RoundReply::Complete => self.finish(base, now, id, Ok(answer), carrier),
             RoundReply::InputRequired(_) | RoundReply::Unknown if exchange.round.is_callers() => {
-                self.finish(now, id, Ok(answer), carrier);
+                self.finish(base, now, id, Ok(answer), carrier);
             }
-            RoundReply::InputRequired(wanted) => self.begin_round(now, id, wanted, carrier),
-            RoundReply::Invalid(why) => self.misbehaved(now, id, why),
+            RoundReply::InputRequired(wanted) => self.begin_round(base, now, id, wanted, carrier),
+            RoundReply::Invalid(why) => self.misbehaved(base, now, id, why),
             RoundReply::Unknown => {
-                self.misbehaved(now, id, "the result is of a type that nobody declared");
+                self.misbehaved(base, now, id, "the result is of a type that nobody declared");
             }
         }
     }
@@ -71,22 +70,28 @@ impl Link {
     /// Answers a question of a round. Returns whether `question` was one.
     pub(crate) fn answer_round(
         &mut self,
+        base: &mut Base,
         now: Moment,
         question: QuestionId,
         answer: &Answer,
     ) -> bool {
-        let Some(id) = self.calls.round_questions.remove(&question) else { return false };
-        let Some(exchange) = self.calls.get_mut(id) else { return true };
+        let Some(id) = self.round_questions.remove(&question) else { return false };
+        let Some(exchange) = self.get_mut(id) else { return true };
         match answer {
             Answer::Result(result) => {
                 exchange.round.give(question, result.clone());
-                self.go_on_if_complete(now, id);
+                self.go_on_if_complete(base, now, id);
             }
             Answer::Error(_) => {
                 let words = answer.error().unwrap_or_default().message;
                 let words = format!("input that the server asked for was not given: {words}");
                 exchange.counters.note(Delivery::Unknown);
-                self.end(now, id, Ending::new(Kind::Incompatible, Reason::Said(words.into())));
+                self.end(
+                    base,
+                    now,
+                    id,
+                    Ending::new(Kind::Incompatible, Reason::Said(words.into())),
+                );
             }
         }
         true
@@ -95,84 +100,90 @@ impl Link {
     /// Removes what earlier rounds added to a call that goes to a server without rounds. Returns whether the
     /// call may go out: it would begin anew there, and a call that is not safe must not do twice what a round
     /// has done.
-    pub(crate) fn leave_rounds(&mut self, now: Moment, id: ExchangeId) -> bool {
-        let Some(exchange) = self.calls.exchanges.get_mut(&id) else { return false };
+    pub(crate) fn leave_rounds(&mut self, base: &mut Base, now: Moment, id: ExchangeId) -> bool {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
         let Some(params) = exchange.round.leave(exchange.params.text()) else { return true };
         exchange.params = Params::new(Some(params), exchange.params.has_token());
-        let is_safe =
-            self.calls.tools.is_safe(&exchange.call, exchange.rule, self.cx.policy.trust_hints);
+        let is_safe = self.tools.is_safe(&exchange.call, exchange.rule, base.cx.policy.trust_hints);
         if !is_safe {
             let reason = Reason::Rule(
                 "the server has sessions, and the rounds of this call did not begin in one",
             );
-            self.end(now, id, Ending::new(Kind::Interrupted, reason));
+            self.end(base, now, id, Ending::new(Kind::Interrupted, reason));
         }
         is_safe
     }
 
     fn begin_round(
         &mut self,
+        base: &mut Base,
         now: Moment,
         id: ExchangeId,
         wanted: Wanted,
         carrier: Option<AttemptId>,
     ) {
-        let Some(exchange) = self.calls.get(id) else { return };
+        let Some(exchange) = self.get(id) else { return };
         let round = exchange.round.next(exchange.params.text(), wanted.request_state);
         let Some(mut round) = round else {
-            return self.misbehaved(now, id, "it asks for input again and again");
+            return self.misbehaved(base, now, id, "it asks for input again and again");
         };
-        self.release(now, id, carrier);
+        self.release(base, now, id, carrier);
         for (key, input) in wanted.input_requests {
-            let question = self.outbound.next_question();
+            let question = base.outbound.next_question();
             round.ask(key, question);
-            self.calls.round_questions.insert(question, id);
+            self.round_questions.insert(question, id);
             let (method, params) = (input.method, input.params);
             let asked = Delivered::Question { question, exchange: Some(id), method, params };
-            self.cx.deliver(asked);
+            base.cx.deliver(asked);
         }
-        if let Some(exchange) = self.calls.get_mut(id) {
+        if let Some(exchange) = self.get_mut(id) {
             exchange.round = round;
             // The server has begun to run the call, and it is unknown how far it came.
             exchange.counters.note(Delivery::Unknown);
         }
-        self.go_on_if_complete(now, id);
+        self.go_on_if_complete(base, now, id);
     }
 
     /// Sends the call again once all input is there.
-    fn go_on_if_complete(&mut self, now: Moment, id: ExchangeId) {
-        let Some(exchange) = self.calls.get_mut(id) else { return };
+    fn go_on_if_complete(&mut self, base: &mut Base, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.get_mut(id) else { return };
         let Some(params) = exchange.round.params() else { return };
         exchange.params = Params::new(Some(params), exchange.params.has_token());
         if exchange.round.is_pause() {
-            self.wait(now, id, Waiting::Until { at: now + PAUSE, then: Then::Send })
+            self.wait(base, now, id, Waiting::Until { at: now + PAUSE, then: Then::Send })
         } else {
-            self.let_out(now, id, Then::Send)
+            self.let_out(base, now, id, Then::Send)
         }
     }
 
     /// Releases the attempt that brought the last answer, because the next request is a new one.
-    pub(crate) fn release(&mut self, now: Moment, id: ExchangeId, carrier: Option<AttemptId>) {
-        let Some(exchange) = self.calls.get_mut(id) else { return };
+    pub(crate) fn release(
+        &mut self,
+        base: &mut Base,
+        now: Moment,
+        id: ExchangeId,
+        carrier: Option<AttemptId>,
+    ) {
+        let Some(exchange) = self.get_mut(id) else { return };
         let wire_id = exchange.sent.as_ref().map(|sent| sent.wire_id);
         let attempt = exchange.live().map(|live| live.attempt);
         exchange.enter(now, State::Waiting(Waiting::Input));
         if let Some(wire_id) = wire_id {
-            self.calls.wires.remove(&wire_id);
+            self.wires.remove(&wire_id);
         }
         match attempt {
-            Some(attempt) if carrier == Some(attempt) => self.cx.drain(attempt),
-            Some(attempt) => self.cx.abort(attempt),
+            Some(attempt) if carrier == Some(attempt) => base.cx.drain(attempt),
+            Some(attempt) => base.cx.abort(attempt),
             None => {}
         }
-        self.set_alarm(id);
+        self.set_alarm(base, id);
     }
 
-    fn misbehaved(&mut self, now: Moment, id: ExchangeId, why: &'static str) {
-        if let Some(exchange) = self.calls.get_mut(id) {
+    fn misbehaved(&mut self, base: &mut Base, now: Moment, id: ExchangeId, why: &'static str) {
+        if let Some(exchange) = self.get_mut(id) {
             exchange.counters.note(Delivery::Unknown);
         }
-        self.end(now, id, Ending::new(Kind::PeerMisbehaved, Reason::Rule(why)));
+        self.end(base, now, id, Ending::new(Kind::PeerMisbehaved, Reason::Rule(why)));
     }
 }
 

@@ -1,24 +1,25 @@
 //! What the answer to a ping means for silent calls and for the breaker.
 
-use std::time::Duration;
-
 use super::Health;
-use super::ping::{self, Liveness, PingResult, PingState};
+use super::ping::{self, PingState};
 use crate::answer::PostReading;
 use crate::breaker;
 use crate::breaker::Incident;
 use crate::event::Event;
-use crate::exchange::{Exchange, Phase, Purpose, State, Waiting};
-use crate::failure::{Cause, Delivery, Failure};
+use crate::exchange::Purpose;
+use crate::failure::Delivery;
 use crate::ids::Generation;
-use crate::link::Link;
-use crate::link::calls::{OwnOutcome, OwnReply, OwnRequest};
 use crate::link::context::Context;
+use crate::link::effects::{
+    CallEffect, CredentialsEffect, HealthEffect, Liveness, PingResult, SessionEffect,
+};
+use crate::link::own_request::{OwnOutcome, OwnReply, OwnRequest};
+use crate::link::session::Sessions;
 use crate::link::timers::Timer;
 use crate::moment::Moment;
 
 impl Health {
-    pub(crate) fn ask_again_at(&mut self, cx: &mut Context, again: Moment) {
+    fn ask_again_at(&mut self, cx: &mut Context, again: Moment) {
         self.pulse.askers.silence = true;
         if !self.pulse.is_out() {
             self.pulse.rest(again);
@@ -26,7 +27,7 @@ impl Health {
         }
     }
 
-    pub(crate) fn breaker_opened(&mut self, cx: &mut Context) {
+    fn breaker_opened(&mut self, cx: &mut Context) {
         if let breaker::BreakerState::Open { until } = self.breaker.state() {
             cx.tell(Event::BreakerOpened { until });
             cx.timers.set(Timer::Breaker, Some(until));
@@ -39,111 +40,114 @@ impl Health {
             self.breaker_opened(cx);
         }
     }
-}
 
-impl Link {
     /// Row 19: pings the server because a call has heard nothing for long.
-    pub(crate) fn ask_about_silence(&mut self, now: Moment) {
-        self.health.pulse.askers.silence = true;
-        self.send_ping(now);
+    pub(crate) fn ask_about_silence(&mut self, cx: &mut Context, session: &Sessions) {
+        self.pulse.askers.silence = true;
+        self.send_ping(cx, session);
     }
 
     /// Begins the breaker's probe when its pause is over: renews the session if needed, then pings. A call of
     /// the application never serves as the probe.
-    pub(crate) fn probe_for_breaker(&mut self, now: Moment) {
-        self.health.pulse.is_second_probe = false;
-        self.health.pulse.probe_awaits_credentials = false;
-        self.probe(now);
+    pub(crate) fn probe_for_breaker(&mut self, cx: &mut Context, session: &Sessions) {
+        self.pulse.is_second_probe = false;
+        self.pulse.probe_awaits_credentials = false;
+        self.probe(cx, session);
     }
 
     /// Repeats a probe that was refused for its credentials, at once and only once, because there are better
     /// ones.
-    pub(crate) fn probe_with_credentials(&mut self, now: Moment) {
-        let is_awaited = std::mem::take(&mut self.health.pulse.probe_awaits_credentials);
-        if is_awaited && matches!(self.health.breaker.state(), breaker::BreakerState::Open { .. }) {
-            self.health.pulse.is_second_probe = true;
-            self.probe(now);
+    pub(crate) fn probe_with_credentials(&mut self, cx: &mut Context, session: &Sessions) {
+        let is_awaited = std::mem::take(&mut self.pulse.probe_awaits_credentials);
+        if is_awaited && matches!(self.breaker.state(), breaker::BreakerState::Open { .. }) {
+            self.pulse.is_second_probe = true;
+            self.probe(cx, session);
         }
     }
 
-    fn probe(&mut self, now: Moment) {
-        self.cx.timers.set(Timer::Breaker, None);
-        self.health.breaker.probe_began();
-        self.health.pulse.askers.breaker = true;
-        match self.session.ready() {
-            Some(_) => self.send_ping(now),
-            None => self.ensure_session(now),
+    fn probe(&mut self, cx: &mut Context, session: &Sessions) {
+        cx.timers.set(Timer::Breaker, None);
+        self.breaker.probe_began();
+        self.pulse.askers.breaker = true;
+        match session.ready() {
+            Some(_) => self.send_ping(cx, session),
+            None => cx.then(SessionEffect::Ensure),
         }
-        if self.session.is_deferred(now) {
-            self.breaker_probe_failed_unsent(now);
+        cx.then(HealthEffect::EndDeferredProbe);
+    }
+
+    /// Ends a probe for which there is no session yet, because the server asked for time.
+    pub(crate) fn end_deferred_probe(&mut self, cx: &mut Context, now: Moment, session: &Sessions) {
+        if session.is_deferred(now) {
+            self.probe_not_sent(cx, now, session);
         }
     }
 
-    /// Checks at once what a sleep of the computer may have broken: the standing stream and calls that are
-    /// out.
-    pub(crate) fn woke_up(&mut self, now: Moment, gap: Duration) {
-        self.cx.tell(Event::Suspended { gap });
-        if self.closing.is_begun() {
-            return;
-        }
-        self.reopen_listener(now);
-        if self.session.ready().is_some() {
-            self.ask_about_silence(now);
+    /// Goes on with a probe that waited for a session.
+    pub(crate) fn session_came(&mut self, cx: &mut Context, session: &Sessions) {
+        if self.is_probing() {
+            self.send_ping(cx, session);
         }
     }
 
     /// Sends the ping, unless one is out.
-    pub(crate) fn send_ping(&mut self, now: Moment) {
-        if self.health.pulse.is_out() {
+    fn send_ping(&mut self, cx: &mut Context, session: &Sessions) {
+        if self.pulse.is_out() {
             return;
         }
-        self.cx.timers.set(Timer::Pulse, None);
-        self.health.pulse.sent();
-        let to = self.session.ready().map(|ready| ready.address.clone()).unwrap_or_default();
-        let method = self.session.era().probe_method();
-        let request = OwnRequest::new(Purpose::Liveness, method, ping::LIMIT);
-        self.ask(now, OwnRequest { to: Some(to), ..request });
+        cx.timers.set(Timer::Pulse, None);
+        self.pulse.sent();
+        let to = session.ready().map(|ready| ready.address.clone()).unwrap_or_default();
+        let request = OwnRequest::new(Purpose::Liveness, session.era().probe_method(), ping::LIMIT);
+        cx.then(CallEffect::Ask(Box::new(OwnRequest { to: Some(to), ..request })));
     }
 
-    /// Handles the end of the pause before the next ping.
-    pub(crate) fn pulse_due(&mut self, now: Moment) {
-        if !matches!(self.health.pulse.state(), PingState::Resting { .. }) {
+    /// Handles the end of the pause before the next ping, which is sent if a call `is_silent`.
+    pub(crate) fn pulse_due(&mut self, cx: &mut Context, session: &Sessions, is_silent: bool) {
+        if !matches!(self.pulse.state(), PingState::Resting { .. }) {
             return;
         }
-        self.health.pulse.rest_over();
-        if self.calls.ids_where(|exchange| is_silent(exchange, now)).is_empty() {
-            self.health.pulse.askers.silence = false;
-            self.watch_live_calls();
+        self.pulse.rest_over();
+        if is_silent {
+            self.send_ping(cx, session);
         } else {
-            self.send_ping(now);
+            self.pulse.askers.silence = false;
+            cx.then(CallEffect::WatchLive);
         }
     }
 
     /// Handles what came of the ping.
-    pub(crate) fn liveness_told(&mut self, now: Moment, generation: Generation, word: OwnOutcome) {
+    pub(crate) fn liveness_told(
+        &mut self,
+        cx: &mut Context,
+        session: &mut Sessions,
+        generation: Generation,
+        word: OwnOutcome,
+    ) {
         let sign = match word {
             OwnOutcome::Nothing(failure) if failure.delivery == Delivery::NotSent => {
                 PingResult::Refused
             }
             OwnOutcome::Nothing(_) => PingResult::Unanswered,
-            OwnOutcome::Answered(reply) => self.sign_of(now, *reply),
+            OwnOutcome::Answered(reply) => self.sign_of(cx, session, *reply),
         };
-        self.ping_brought(now, generation, sign);
+        cx.then(HealthEffect::PingBrought(generation, sign));
     }
 
-    fn sign_of(&mut self, now: Moment, reply: OwnReply) -> PingResult {
-        let is_current = self.current_generation() == Some(reply.to.generation);
-        if is_current && self.session.met_the_other_era(&reply.to, &reply.head, &reply.reading) {
+    fn sign_of(&mut self, cx: &mut Context, session: &mut Sessions, reply: OwnReply) -> PingResult {
+        let is_current = session.current_generation() == Some(reply.to.generation);
+        if is_current && session.met_the_other_era(&reply.to, &reply.head, &reply.reading) {
             // No call can find that out while the breaker refuses calls.
             return PingResult::Lost;
         }
         match reply.reading {
             PostReading::Answer(_) => PingResult::Reply,
             PostReading::Suspected(_) => PingResult::Lost,
-            PostReading::Unauthorized { challenge, .. } if self.health.pulse.askers.breaker => {
+            PostReading::Unauthorized { challenge, .. } if self.pulse.askers.breaker => {
                 // No call can renew the credentials while the breaker refuses calls.
-                self.health.pulse.probe_awaits_credentials = !self.health.pulse.is_second_probe;
-                self.renew_credentials(now, reply.credentials, challenge);
+                self.pulse.probe_awaits_credentials = !self.pulse.is_second_probe;
+                let rejected = reply.credentials;
+                cx.then(CredentialsEffect::Renew { rejected, challenge });
                 PingResult::Http
             }
             _ => PingResult::Http,
@@ -151,117 +155,85 @@ impl Link {
     }
 
     /// Tells silent calls and the breaker what the ping brought.
-    fn ping_brought(&mut self, now: Moment, generation: Generation, sign: PingResult) {
-        let verdict = self.health.pulse.learn(now, sign, self.health.pulse.askers.silence);
-        let askers = std::mem::take(&mut self.health.pulse.askers);
+    pub(crate) fn ping_brought(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        session: &Sessions,
+        generation: Generation,
+        sign: PingResult,
+    ) {
+        let verdict = self.pulse.learn(now, sign, self.pulse.askers.silence);
+        let askers = std::mem::take(&mut self.pulse.askers);
         // A reply about a session that was replaced says nothing about the one in force.
-        let is_current = self.current_generation() == Some(generation);
+        let is_current = session.current_generation() == Some(generation);
         let sign = if sign == PingResult::Lost && !is_current { PingResult::Http } else { sign };
         if sign == PingResult::Lost {
-            self.session_refused(now, generation);
+            self.session_refused(cx, generation);
         }
         if askers.silence {
-            self.judge_silence(now, verdict);
+            cx.then(HealthEffect::JudgeSilence(verdict));
         }
         if askers.breaker {
-            self.judge_breaker(now, sign);
+            cx.then(HealthEffect::JudgeBreaker(sign));
         }
     }
 
-    fn judge_silence(&mut self, now: Moment, verdict: Liveness) {
+    /// Tells calls that are silent whether the server is there.
+    pub(crate) fn judge_silence(&mut self, cx: &mut Context, now: Moment, verdict: Liveness) {
         match verdict {
             Liveness::Alive => {
-                self.health.alive_at = now;
-                self.resume_silent_streams(now);
+                self.alive_at = now;
+                cx.then(CallEffect::ResumeSilent);
             }
             Liveness::Dead { is_unreachable } => {
-                self.leave_dead_stream(now);
-                self.end_silent_attempts(now, is_unreachable);
-                if !self.calls.ids_where(|exchange| is_silent(exchange, now)).is_empty() {
-                    self.health.ask_again_at(&mut self.cx, now + (ping::INTERVAL - ping::LIMIT));
-                }
+                cx.then(SessionEffect::LeaveDeadStream);
+                cx.then(CallEffect::EndSilent { is_unreachable });
+                cx.then(HealthEffect::PingAgainIfSilent);
             }
-            Liveness::Unsure { again } => self.health.ask_again_at(&mut self.cx, again),
+            Liveness::Unsure { again } => self.ask_again_at(cx, again),
         }
-        self.watch_live_calls();
+        cx.then(CallEffect::WatchLive);
     }
 
-    /// Sets the timers by which calls that are out notice their own silence.
-    fn watch_live_calls(&mut self) {
-        for id in self.calls.ids_where(|exchange| exchange.live().is_some()) {
-            self.set_alarm(id);
-        }
+    /// Pings again later, for calls that are silent still.
+    pub(crate) fn ping_again(&mut self, cx: &mut Context, now: Moment) {
+        self.ask_again_at(cx, now + (ping::INTERVAL - ping::LIMIT));
     }
 
-    fn judge_breaker(&mut self, now: Moment, sign: PingResult) {
-        if self.health.breaker.state() != breaker::BreakerState::Probing {
+    /// Tells the breaker what its probe brought.
+    pub(crate) fn judge_breaker(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        session: &Sessions,
+        sign: PingResult,
+    ) {
+        if self.breaker.state() != breaker::BreakerState::Probing {
             return;
         }
         match sign {
             PingResult::Reply => {
-                self.health.breaker.probe_answered();
-                self.cx.tell(Event::BreakerClosed);
+                self.breaker.probe_answered();
+                cx.tell(Event::BreakerClosed);
             }
             // The pause is for servers that fail; this one only needs a new session.
-            PingResult::Lost if !self.health.pulse.is_second_probe => {
-                self.health.pulse.is_second_probe = true;
-                self.probe(now);
+            PingResult::Lost if !self.pulse.is_second_probe => {
+                self.pulse.is_second_probe = true;
+                self.probe(cx, session);
             }
             _ => {
-                self.health.breaker.probe_failed(now, &mut self.cx.rng);
-                self.health.breaker_opened(&mut self.cx);
+                self.breaker.probe_failed(now, &mut cx.rng);
+                self.breaker_opened(cx);
             }
         }
     }
 
     /// Ends a probe of the breaker that failed before a ping could go out.
-    pub(crate) fn breaker_probe_failed_unsent(&mut self, now: Moment) {
-        if self.health.pulse.askers.breaker && !self.health.pulse.is_out() {
-            self.health.pulse.askers.breaker = false;
-            self.judge_breaker(now, PingResult::Unanswered);
+    pub(crate) fn probe_not_sent(&mut self, cx: &mut Context, now: Moment, session: &Sessions) {
+        if self.pulse.askers.breaker && !self.pulse.is_out() {
+            self.pulse.askers.breaker = false;
+            self.judge_breaker(cx, now, session, PingResult::Unanswered);
         }
     }
-
-    /// Row 19: resumes streams that have been silent for long at a live server, in case the rest of a stream
-    /// waits there.
-    fn resume_silent_streams(&mut self, now: Moment) {
-        let is_stuck = |exchange: &Exchange| {
-            let live = exchange.live().filter(|live| live.replaces.is_none());
-            exchange.era().resumes_streams()
-                && exchange.resume_state.last_event_id().is_some()
-                && exchange.may_resume()
-                && live.is_some_and(|live| {
-                    matches!(live.phase, Phase::Stream { .. })
-                        && now.since(live.last_sign) >= ping::RESUME_BESIDE
-                })
-        };
-        for id in self.calls.ids_where(is_stuck) {
-            let Some(exchange) = self.calls.get_mut(id) else { continue };
-            let placeholder = State::Waiting(Waiting::Place);
-            if let State::Live(live) = std::mem::replace(&mut exchange.state, placeholder) {
-                self.resume_beside(now, id, Some(Box::new(live)));
-            }
-        }
-    }
-
-    /// Row 19: ends the silent attempts at a dead server. A server that can be reached but answers nothing
-    /// may be at work, so a call whose caller has set a deadline waits until then.
-    fn end_silent_attempts(&mut self, now: Moment, is_unreachable: bool) {
-        let is_over = |exchange: &Exchange| {
-            is_silent(exchange, now) && (is_unreachable || !exchange.deadline.is_callers)
-        };
-        for id in self.calls.ids_where(is_over) {
-            let failure = Failure::unknown(Cause::Silent);
-            let Some(live) = self.calls.get(id).and_then(|it| it.live()) else { continue };
-            let attempts = [Some(live.attempt), live.replaces.as_ref().map(|old| old.attempt)];
-            attempts.into_iter().flatten().for_each(|attempt| self.cx.abort(attempt));
-            self.note_transport_failure(now, &failure, true);
-            self.decide(now, id, |exchange, rules| exchange.attempt_failed(rules, failure));
-        }
-    }
-}
-
-fn is_silent(exchange: &Exchange, now: Moment) -> bool {
-    let live = exchange.live().filter(|_| exchange.origin.is_application());
-    live.is_some_and(|live| now.since(live.last_sign) >= ping::INTERVAL)
 }

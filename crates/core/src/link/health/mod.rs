@@ -1,16 +1,16 @@
-//! Health: whether the server is there, whether the session is alive, and which era the server belongs to.
+//! Health: whether the server is there, and whether its sessions can be believed to be alive.
 //!
 //! ```text
-//!   ping         one harmless question, and what waits for its answer
-//!   liveness     what its answer means to silent calls and to the breaker
-//!   doubts       answers that speak of a lost session
-//!   era_doubts   answers that only a server of the other era gives
+//!   ping       one harmless question, and what waits for its answer
+//!   liveness   what its answer means to silent calls and to the breaker
+//!   doubts     what is known about sessions that answers called lost
 //! ```
 
 mod doubts;
-mod era_doubts;
 mod liveness;
 mod ping;
+
+pub(crate) use ping::{INTERVAL, RESUME_BESIDE};
 
 use std::time::Duration;
 
@@ -72,6 +72,6 @@ impl Health {
     /// Returns when a call that last heard something at `last_sign` asks whether the server is there. `None`
     /// while a ping for a silent call is out.
     pub(crate) fn next_look(&self, last_sign: Moment) -> Option<Moment> {
-        (!self.pulse.askers.silence).then(|| last_sign.max(self.alive_at) + ping::INTERVAL)
+        (!self.pulse.askers.silence).then(|| last_sign.max(self.alive_at) + INTERVAL)
     }
 }

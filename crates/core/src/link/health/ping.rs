@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use crate::link::effects::{Liveness, PingResult};
 use crate::moment::Moment;
 
 /// The ping of a link, and what waits for it.
@@ -38,35 +39,6 @@ pub(crate) enum PingState {
 pub(crate) struct Askers {
     pub(crate) breaker: bool,
     pub(crate) silence: bool,
-}
-
-/// What a ping brought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PingResult {
-    /// An HTTP answer that is no JSON-RPC reply: the server is alive, and nothing more is known.
-    Http,
-    /// A refusal that speaks of a lost session: the server is alive.
-    Lost,
-    /// No connection could be made.
-    Refused,
-    /// A JSON-RPC reply.
-    Reply,
-    /// No answer, or a connection that broke.
-    Unanswered,
-}
-
-/// What row 19 concludes from pings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Liveness {
-    Alive,
-    /// The server cannot be reached, or answers nothing.
-    Dead {
-        is_unreachable: bool,
-    },
-    /// Undecided: the next ping follows at `again`.
-    Unsure {
-        again: Moment,
-    },
 }
 
 impl Pulse {

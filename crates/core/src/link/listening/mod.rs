@@ -8,7 +8,7 @@
 mod standing;
 mod subscriptions;
 
-use crate::ids::ConnectionId;
+use crate::link::effects::StandingStream;
 use crate::listener::Listener;
 
 /// The standing stream, and whether the application wants it.
@@ -20,13 +20,9 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// Whether the stream occupies this connection.
-    pub(crate) fn holds(&self, connection: ConnectionId) -> bool {
-        self.listener.holds(connection)
-    }
-
-    /// Whether the stream waits for the result of a question about its session.
-    pub(crate) fn is_checking(&self) -> bool {
-        self.listener.is_checking()
+    /// Returns what calls must know of the stream.
+    pub(crate) fn standing(&self) -> StandingStream {
+        let connection = self.listener.held_connection();
+        StandingStream { connection, is_checking: self.listener.is_checking() }
     }
 }

@@ -1,5 +1,4 @@
-//! `subscriptions/listen`, the standing stream of the stateless era, and the requests of the legacy era that
-//! it replaces.
+//! `subscriptions/listen`, the standing stream of the stateless era.
 //!
 //! ```text
 //!   Off ──notifications are wanted──▶ asked ──acknowledged──▶ Open ──result, cancelled or cut──▶ Waiting
@@ -13,16 +12,20 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use serde::Serialize;
 
+use super::Listening;
+use super::standing::standing_request;
 use crate::answer::{Asked, PostReading, read_post};
 use crate::event::Event;
-use crate::exchange::{Ending, Exchange, State, Then, Waiting};
-use crate::failure::Delivery;
 use crate::head::AnswerHead;
-use crate::ids::{AttemptId, ExchangeId, Generation};
-use crate::link::attempts::{NewRequest, Owner};
-use crate::link::{HANDSHAKE_LIMIT, Link};
+use crate::link::HANDSHAKE_LIMIT;
+use crate::link::attempts::NewRequest;
+use crate::link::base::Base;
+use crate::link::calls::Calls;
+use crate::link::effects::{
+    CallEffect, ListeningEffect, MessageSource, SessionEffect, StreamMessages,
+};
 use crate::listener;
-use crate::message::code::{INVALID_PARAMS, METHOD_NOT_FOUND};
+use crate::message::code::METHOD_NOT_FOUND;
 use crate::message::notification;
 use crate::message::{Answer, Id, Json, Message, Params};
 use crate::moment::Moment;
@@ -48,180 +51,153 @@ enum StreamWord {
     Refused(Answer),
 }
 
-impl Link {
+impl Listening {
     /// Subscribes the application to messages of the server that belong to no call.
-    pub fn listen(&mut self, now: Moment) {
-        self.listening.is_wanted = true;
-        self.open_listener(now);
+    pub(crate) fn listen(&mut self, base: &mut Base, calls: &mut Calls, now: Moment) {
+        self.is_wanted = true;
+        self.open(base, calls, now);
     }
 
     /// Whether a stateless server should be listened to; a legacy server always is.
-    pub(crate) fn wants_news(&self) -> bool {
-        self.listening.is_wanted
-            || self.reach.keeps_connected()
-            || self.session.subscribed().next().is_some()
+    pub(super) fn wants_news(&self, base: &Base) -> bool {
+        self.is_wanted || base.reach.keeps_connected() || base.session.subscribed().next().is_some()
     }
 
-    /// Answers a request of the legacy era that a stateless server does not know. Returns whether it was one.
-    pub(crate) fn stand_in(&mut self, now: Moment, id: ExchangeId) -> bool {
-        let Some(exchange) = self.calls.get(id) else { return false };
-        let done = || Ok(Answer::Result(Json::empty_object()));
-        match &*exchange.call.method {
-            "logging/setLevel" if !is_level(exchange) => {
-                let answer = Answer::refusal(INVALID_PARAMS, "there is no such log level");
-                self.finish(now, id, Ok(answer), None);
-            }
-            // Each later request carries the level.
-            "logging/setLevel" => self.finish(now, id, done(), None),
-            "resources/unsubscribe" => {
-                self.finish(now, id, done(), None);
-                self.listen_anew(now);
-            }
-            "resources/subscribe" => {
-                self.session.remember(exchange);
-                self.wait(now, id, Waiting::Acknowledgement);
-                self.listen_anew(now);
-            }
-            _ => return false,
+    /// Begins a handshake, if messages are wanted between calls.
+    pub(crate) fn ensure_session(&self, base: &mut Base) {
+        if self.wants_news(base) {
+            base.cx.then(SessionEffect::Ensure);
         }
-        true
     }
 
     /// Requests the stream.
-    pub(crate) fn send_listen(&mut self, now: Moment, to: Address) {
-        let wanted = self.wanted_news();
+    pub(super) fn send_listen(
+        &mut self,
+        base: &mut Base,
+        calls: &mut Calls,
+        now: Moment,
+        to: Address,
+    ) {
+        let wanted = wanted_news(base);
         let asked = wanted.resource_subscriptions.clone();
-        let wire_id = self.calls.next_wire_id();
+        let wire_id = base.cx.next_wire_id();
         let wanted = Json::of(&wanted).expect("a filter is JSON");
         let params = Json::empty_object().with_members([("notifications".to_owned(), wanted)]);
-        let body = self.session.body(to.era(), &Params::new(Some(params), false), wire_id, LISTEN);
-        let headers = self.session.own_headers(LISTEN);
-        let request = self.standing_request(Verb::Post { body }, to);
-        let attempt = self.cx.send(NewRequest { headers, ..request });
-        for id in self.calls.ids_where(waits_for_acknowledgement) {
-            if let Some(exchange) = self.calls.get_mut(id) {
-                exchange.counters.note(Delivery::Unknown);
-                exchange.counters.attempts += 1;
-            }
-        }
-        self.listening.listener.subscribing(attempt, wire_id, now + HANDSHAKE_LIMIT, asked);
-        self.listening.set_listener_alarm(&mut self.cx);
-    }
-
-    fn wanted_news(&self) -> ListenFilter {
-        ListenFilter {
-            tools_list_changed: true,
-            prompts_list_changed: true,
-            resources_list_changed: true,
-            resource_subscriptions: self.session.subscribed().map(Into::into).collect(),
-        }
+        let body = base.session.body(to.era(), &Params::new(Some(params), false), wire_id, LISTEN);
+        let headers = base.session.own_headers(LISTEN);
+        let request = standing_request(base, Verb::Post { body }, to);
+        let attempt = base.cx.send(NewRequest { headers, ..request });
+        calls.subscriptions_sent();
+        self.listener.subscribing(attempt, wire_id, now + HANDSHAKE_LIMIT, asked);
+        self.set_alarm(&mut base.cx);
     }
 
     /// Opens the stream again, because the subscriptions have changed.
-    fn listen_anew(&mut self, now: Moment) {
-        if !self.wants_news() {
-            return self.listening.stop_listener(&mut self.cx, now);
+    pub(crate) fn listen_anew(&mut self, base: &mut Base, calls: &mut Calls, now: Moment) {
+        if !self.wants_news(base) {
+            return self.stop(&mut base.cx, now);
         }
-        match self.listening.listener.state() {
+        match self.listener.state() {
             listener::ListenerState::Unsupported => {
-                return self.refuse_subscribers(now, &no_subscriptions(), |_| true);
+                return calls.refuse_subscribers(base, &no_subscriptions(), |_| true);
             }
             listener::ListenerState::Waiting { .. } => {
                 // A subscriber waits for the stream, so the pause is cut short.
-                self.listening.listener.link_is_back(now, &mut self.cx.rng);
-                return self.listening.set_listener_alarm(&mut self.cx);
+                self.listener.link_is_back(now, &mut base.cx.rng);
+                return self.set_alarm(&mut base.cx);
             }
             _ => {}
         }
-        if let Some(unheard) = self.listening.listener.replace() {
-            self.cx.abort(unheard);
+        if let Some(unheard) = self.listener.replace() {
+            base.cx.abort(unheard);
         }
-        self.open_listener(now);
+        self.open(base, calls, now);
     }
 
-    /// Handles the messages of an event on the stream.
-    pub(crate) fn subscription_event(
+    /// Acts on the next message of an event on the stream, and then on those after it.
+    pub(crate) fn heard(
         &mut self,
+        base: &mut Base,
+        calls: &mut Calls,
         now: Moment,
-        attempt: AttemptId,
-        generation: Generation,
-        messages: Vec<Message>,
+        mut heard: StreamMessages,
     ) {
-        let is_current = self.listening.listener.attempt() == Some(attempt);
-        for message in messages {
-            let word =
-                if is_current { self.subscription_word(&message) } else { StreamWord::Nothing };
-            match word {
-                StreamWord::Granted(granted) => self.acknowledged(now, &granted),
-                StreamWord::Nothing => {
-                    self.take_in_all(now, Owner::Listener, generation, vec![message])
-                }
-                StreamWord::Over => {
-                    self.cx.drain(attempt);
-                    return self.listening.listener_ended(&mut self.cx, now);
-                }
-                StreamWord::Refused(answer) => {
-                    self.cx.drain(attempt);
-                    return self.listening_is_refused(now, &answer);
-                }
+        let StreamMessages { attempt, generation, is_current, .. } = heard;
+        let Some(message) = heard.messages.next() else { return };
+        let word = if is_current { self.word(base, &message) } else { StreamWord::Nothing };
+        match word {
+            StreamWord::Granted(granted) => self.acknowledged(base, calls, now, granted),
+            StreamWord::Nothing => {
+                calls.take_in(base, now, MessageSource::of_session(generation), message);
+            }
+            StreamWord::Over => {
+                base.cx.drain(attempt);
+                return self.ended(&mut base.cx, now);
+            }
+            StreamWord::Refused(answer) => {
+                base.cx.drain(attempt);
+                return self.refused(base, calls, now, &answer);
             }
         }
+        base.cx.then(ListeningEffect::Heard(heard));
     }
 
     /// Handles an answer to the request for the stream that is no stream.
-    pub(crate) fn subscription_refused(&mut self, now: Moment, head: &AnswerHead, body: &Bytes) {
-        let Some(wire_id) = self.listening.listener.wire_id() else { return };
-        let Some(to) = self.session.ready().map(|ready| ready.address.clone()) else { return };
+    pub(super) fn subscription_refused(
+        &mut self,
+        base: &mut Base,
+        calls: &Calls,
+        now: Moment,
+        head: &AnswerHead,
+        body: &Bytes,
+    ) {
+        let Some(wire_id) = self.listener.wire_id() else { return };
+        let Some(to) = base.session.ready().map(|ready| ready.address.clone()) else { return };
         let asked = Asked { wire_id, carried: to.carried(), assume_unexecuted: &[] };
         let reading = read_post(head, body, asked).reading;
         // A server that has never accepted the stream may be anything; calls will find out.
-        let is_other = self.listening.listener.is_trusted()
-            && self.session.met_the_other_era(&to, head, &reading);
+        let is_other =
+            self.listener.is_trusted() && base.session.met_the_other_era(&to, head, &reading);
         match reading {
             _ if is_other => {
-                self.listening.listener_ended(&mut self.cx, now);
-                self.lose_session(now, to.generation);
-                if self.wants_news() {
-                    self.ensure_session(now);
-                }
+                self.ended(&mut base.cx, now);
+                base.session.lose(&mut base.cx, to.generation);
+                base.cx.then(ListeningEffect::EnsureSession);
             }
-            PostReading::Answer(answer) => self.listening_is_refused(now, &answer),
+            PostReading::Answer(answer) => self.refused(base, calls, now, &answer),
             _ => {
-                let verdict = self.listening.listener.answered(now, head, &mut self.cx.rng);
+                let verdict = self.listener.answered(now, head, &mut base.cx.rng);
                 if let listener::ListenerVerdict::Wait { until } = verdict {
-                    self.cx.tell(Event::ListenerLost { retry: until });
+                    base.cx.tell(Event::ListenerLost { retry: until });
                 }
-                self.listening.set_listener_alarm(&mut self.cx);
+                self.set_alarm(&mut base.cx);
             }
         }
     }
 
     /// Handles a JSON-RPC error in answer to the request for the stream. Subscriptions that were new in it
     /// are dropped.
-    fn listening_is_refused(&mut self, now: Moment, answer: &Answer) {
+    fn refused(&mut self, base: &mut Base, calls: &Calls, now: Moment, answer: &Answer) {
         if answer.error().is_some_and(|error| error.code == METHOD_NOT_FOUND) {
-            self.listening.listener.is_unsupported();
-            self.listening.set_listener_alarm(&mut self.cx);
-            self.cx.tell(Event::ListenerUnsupported);
-            return self.refuse_subscribers(now, &no_subscriptions(), |_| true);
+            self.listener.is_unsupported();
+            self.set_alarm(&mut base.cx);
+            base.cx.tell(Event::ListenerUnsupported);
+            return calls.refuse_subscribers(base, &no_subscriptions(), |_| true);
         }
-        self.listening.listener_ended(&mut self.cx, now);
+        self.ended(&mut base.cx, now);
         if answer.error().is_some() {
-            let asked = |link: &Self, uri: &str| link.listening.listener.asked_for(uri);
-            let meant: Vec<Box<str>> = self.subscribers_uris().collect();
-            let meant: Vec<Box<str>> = meant.into_iter().filter(|it| asked(self, it)).collect();
-            self.refuse_subscribers(now, answer, |uri| meant.iter().any(|it| **it == *uri));
+            calls.refuse_subscribers(base, answer, |uri| self.listener.asked_for(uri));
         }
     }
 
-    fn subscription_word(&self, message: &Message) -> StreamWord {
-        let ours = self.listening.listener.wire_id();
+    fn word(&self, base: &Base, message: &Message) -> StreamWord {
+        let ours = self.listener.wire_id();
         match message {
             Message::Notification { method, params } => match &**method {
                 "notifications/subscriptions/acknowledged" => {
                     let granted = params.as_ref().and_then(|it| it.member("notifications"));
                     StreamWord::Granted(
-                        granted.map_or_else(|| self.wanted_news(), |it| ListenFilter::read(&it)),
+                        granted.map_or_else(|| wanted_news(base), |it| ListenFilter::read(&it)),
                     )
                 }
                 notification::CANCELLED if names(params.as_ref(), ours) => StreamWord::Over,
@@ -236,117 +212,106 @@ impl Link {
     }
 
     /// Handles the server's acknowledgement, which names the notifications it grants.
-    fn acknowledged(&mut self, now: Moment, granted: &ListenFilter) {
-        let is_outdated = self.listening.listener.is_outdated();
-        let Some((old, gap)) = self.listening.listener.acknowledged(now) else { return };
+    fn acknowledged(
+        &mut self,
+        base: &mut Base,
+        calls: &mut Calls,
+        now: Moment,
+        granted: ListenFilter,
+    ) {
+        let is_outdated = self.listener.is_outdated();
+        let Some((old, gap)) = self.listener.acknowledged(now) else { return };
         if let Some(old) = old {
-            self.cx.abort(old);
+            base.cx.abort(old);
         }
-        self.listening.set_listener_alarm(&mut self.cx);
+        self.set_alarm(&mut base.cx);
         if let Some(gap) = gap {
-            self.cx.tell(Event::ListenerBack { gap });
-            self.tell_what_may_have_been_missed(now, granted);
+            base.cx.tell(Event::ListenerBack { gap });
+            tell_what_may_have_been_missed(base, calls, now, &granted);
         }
-        let is_granted = |uri: &str| granted.resource_subscriptions.contains(uri);
-        for id in self.calls.ids_where(waits_for_acknowledgement) {
-            let uri = self.calls.get(id).and_then(subject);
-            if uri.is_some_and(|uri| is_granted(&uri)) {
-                self.finish(now, id, Ok(Answer::Result(Json::empty_object())), None);
+        let granted = granted.resource_subscriptions;
+        for (id, uri) in calls.subscribers() {
+            if uri.is_some_and(|uri| granted.contains(&uri)) {
+                let done = Answer::Result(Json::empty_object());
+                base.cx.then(CallEffect::Finish(id, Box::new(done)));
             }
         }
-        let asked =
-            |link: &Self, uri: &str| link.listening.listener.asked_for(uri) && !is_granted(uri);
+        base.cx.then(ListeningEffect::RefuseRest { granted, is_outdated });
+    }
+
+    /// Refuses the subscriptions that were asked for and not granted.
+    pub(crate) fn refuse_rest(
+        &self,
+        base: &mut Base,
+        calls: &Calls,
+        granted: &BTreeSet<Box<str>>,
+        is_outdated: bool,
+    ) {
+        let is_refused = |uri: &str| self.listener.asked_for(uri) && !granted.contains(uri);
+        let subscribed = base.session.subscribed();
         let refused: Vec<Box<str>> =
-            self.session.subscribed().filter(|uri| asked(self, uri)).map(Into::into).collect();
-        self.refuse_subscribers(now, &no_subscriptions(), |uri| {
+            subscribed.filter(|it| is_refused(it)).map(Into::into).collect();
+        calls.refuse_subscribers(base, &no_subscriptions(), |uri| {
             refused.iter().any(|it| **it == *uri)
         });
-        // A call that asked for one has just been refused; the others are earlier subscriptions, now lost.
-        let is_remembered = |link: &Self, uri: &str| link.session.subscribed().any(|it| it == uri);
-        for uri in refused.iter().filter(|uri| is_remembered(self, uri)).collect::<Vec<_>>() {
-            self.session.forget_subscription(uri);
+        base.cx.then(ListeningEffect::DropRefused { refused, is_outdated });
+    }
+
+    /// Drops the earlier subscriptions among those refused. A call that asked for one has just been refused.
+    pub(crate) fn drop_refused(
+        &mut self,
+        base: &mut Base,
+        calls: &mut Calls,
+        now: Moment,
+        refused: &[Box<str>],
+        is_outdated: bool,
+    ) {
+        let is_remembered = |uri: &str| base.session.subscribed().any(|it| it == uri);
+        let lost: Vec<_> = refused.iter().filter(|uri| is_remembered(uri)).collect();
+        for uri in lost {
+            base.session.forget_subscription(uri);
             let call = CallName { method: "resources/subscribe".into(), tool: None };
-            self.session.restore_failed(&mut self.cx, call);
+            base.session.restore_failed(&mut base.cx, call);
         }
         if is_outdated {
-            self.listen_anew(now);
+            self.listen_anew(base, calls, now);
         }
     }
+}
 
-    /// Reports every list and resource that may have changed in the gap, so that the application reads it
-    /// again.
-    fn tell_what_may_have_been_missed(&mut self, now: Moment, granted: &ListenFilter) {
-        let lists = [
-            (granted.tools_list_changed, notification::TOOLS_CHANGED),
-            (granted.prompts_list_changed, notification::PROMPTS_CHANGED),
-            (granted.resources_list_changed, notification::RESOURCES_CHANGED),
-        ];
-        let lists = lists.into_iter().filter(|(is_granted, _)| *is_granted);
-        let mut missed: Vec<(Box<str>, Option<Json>)> =
-            lists.map(|(_, method)| (method.into(), None)).collect();
-        for uri in &granted.resource_subscriptions {
-            let uri = Json::of(uri).expect("a string is JSON");
-            let params = Json::empty_object().with_members([("uri".to_owned(), uri)]);
-            missed.push((notification::RESOURCE_UPDATED.into(), Some(params)));
-        }
-        let generation = self.session.ready().map(|ready| ready.generation()).unwrap_or_default();
-        for (method, params) in missed {
-            let message = Message::Notification { method, params };
-            self.take_in_all(now, Owner::Listener, generation, vec![message]);
-        }
+fn wanted_news(base: &Base) -> ListenFilter {
+    ListenFilter {
+        tools_list_changed: true,
+        prompts_list_changed: true,
+        resources_list_changed: true,
+        resource_subscriptions: base.session.subscribed().map(Into::into).collect(),
     }
+}
 
-    /// Lets subscribers that waited for the lost session wait for the next one.
-    pub(crate) fn release_subscribers(&mut self, now: Moment) {
-        for id in self.calls.ids_where(waits_for_acknowledgement) {
-            let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::Acknowledgement);
-            self.let_out_if(now, id, Then::Send, is_meant);
-        }
+/// Reports every list and resource that may have changed in the gap, so that the application reads it again.
+fn tell_what_may_have_been_missed(
+    base: &mut Base,
+    calls: &mut Calls,
+    now: Moment,
+    granted: &ListenFilter,
+) {
+    let lists = [
+        (granted.tools_list_changed, notification::TOOLS_CHANGED),
+        (granted.prompts_list_changed, notification::PROMPTS_CHANGED),
+        (granted.resources_list_changed, notification::RESOURCES_CHANGED),
+    ];
+    let lists = lists.into_iter().filter(|(is_granted, _)| *is_granted);
+    let mut missed: Vec<(Box<str>, Option<Json>)> =
+        lists.map(|(_, method)| (method.into(), None)).collect();
+    for uri in &granted.resource_subscriptions {
+        let uri = Json::of(uri).expect("a string is JSON");
+        let params = Json::empty_object().with_members([("uri".to_owned(), uri)]);
+        missed.push((notification::RESOURCE_UPDATED.into(), Some(params)));
     }
-
-    /// Ends the subscribers that satisfy `is_meant` with the server's refusal.
-    fn refuse_subscribers(
-        &mut self,
-        now: Moment,
-        answer: &Answer,
-        is_meant: impl Fn(&str) -> bool,
-    ) {
-        for id in self.calls.ids_where(waits_for_acknowledgement) {
-            let Some(uri) = self.calls.get(id).map(|it| subject(it).unwrap_or_default()) else {
-                continue;
-            };
-            if is_meant(&uri) {
-                self.session.forget_subscription(&uri);
-                self.finish(now, id, Ok(answer.clone()), None);
-            }
-        }
-    }
-
-    /// Drops a subscription whose call ended without the server's acknowledgement.
-    pub(crate) fn forget_subscriber(&mut self, exchange: &Exchange) {
-        if waits_for_acknowledgement(exchange)
-            && let Some(uri) = subject(exchange)
-        {
-            self.session.forget_subscription(&uri);
-        }
-    }
-
-    /// Ends the calls that wait for an acknowledgement, because there are no credentials to open the stream
-    /// with.
-    pub(crate) fn end_subscribers(&mut self, now: Moment, ending: &Ending) {
-        for id in self.calls.ids_where(waits_for_acknowledgement) {
-            self.end(now, id, ending.clone());
-        }
-    }
-
-    fn subscribers_uris(&self) -> impl Iterator<Item = Box<str>> {
-        let waiting = self.calls.iter().filter(|it| waits_for_acknowledgement(it));
-        waiting.filter_map(subject)
-    }
-
-    /// Ignores a request of a stateless server: the specification allows it none.
-    pub(crate) fn ignore_question(&mut self, method: Box<str>) {
-        self.cx.tell(Event::QuestionIgnored { method: method.into() });
+    let generation = base.session.current_generation().unwrap_or_default();
+    for (method, params) in missed {
+        let message = Message::Notification { method, params };
+        calls.take_in(base, now, MessageSource::of_session(generation), message);
     }
 }
 
@@ -369,29 +334,10 @@ fn no_subscriptions() -> Answer {
     Answer::refusal(METHOD_NOT_FOUND, "the server does not offer this subscription")
 }
 
-/// Whether a `logging/setLevel` names a level that exists: each request to a stateless server would carry it.
-fn is_level(exchange: &Exchange) -> bool {
-    let level = exchange.params.text().and_then(|params| params.member("level"));
-    let level = level.and_then(|level| level.read::<String>());
-    level.is_some_and(|level| LEVELS.contains(&level.as_str()))
-}
-
 /// Whether a `notifications/cancelled` names this request.
 fn names(params: Option<&Json>, wire_id: Option<u64>) -> bool {
     let named = params.and_then(|params| params.member("requestId"));
     named.and_then(|id| Id::new(id).number()).is_some_and(|id| Some(id) == wire_id)
 }
 
-fn waits_for_acknowledgement(exchange: &Exchange) -> bool {
-    matches!(exchange.state, State::Waiting(Waiting::Acknowledgement))
-}
-
-/// Returns the resource that a subscription is about.
-fn subject(exchange: &Exchange) -> Option<Box<str>> {
-    let uri = exchange.params.text()?.member("uri")?;
-    uri.read::<String>().map(Into::into)
-}
-
 const LISTEN: &str = "subscriptions/listen";
-const LEVELS: [&str; 8] =
-    ["alert", "critical", "debug", "emergency", "error", "info", "notice", "warning"];

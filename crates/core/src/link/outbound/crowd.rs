@@ -6,8 +6,8 @@ use super::Outbound;
 use super::notices::{Notice, NoticeKind};
 use crate::exchange::Ending;
 use crate::ids::{ExchangeId, Generation, NoticeId};
-use crate::link::Link;
 use crate::link::context::Context;
+use crate::link::effects::NoticeEffect;
 use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
@@ -38,21 +38,22 @@ impl Outbound {
         }
     }
 
-    pub(crate) fn drop_credential_notices(&mut self, cx: &mut Context, now: Moment) {
+    /// Ends the notices that wait for credentials, because there are none.
+    pub(crate) fn credentials_failed(&mut self, cx: &mut Context, now: Moment) {
         for id in self.notices_where(Notice::waits_for_credentials) {
             self.end_notice(cx, now, id, Err(Ending::new(Kind::Unauthorized, Reason::Nothing)));
         }
     }
 
     /// Ends the notices that wait for a connection, because there will be none.
-    pub(crate) fn drop_link_notices(&mut self, cx: &mut Context, now: Moment, ending: &Ending) {
+    pub(crate) fn link_failed(&mut self, cx: &mut Context, now: Moment, ending: &Ending) {
         for id in self.notices_where(Notice::waits_for_link) {
             self.end_notice(cx, now, id, Err(ending.clone()));
         }
     }
 
     /// Ends the notices that wait for a session, because there will be none.
-    pub(crate) fn drop_session_notices(&mut self, cx: &mut Context, now: Moment, ending: &Ending) {
+    pub(crate) fn session_failed(&mut self, cx: &mut Context, now: Moment, ending: &Ending) {
         for id in self.notices_where(Notice::waits_for_session) {
             self.end_notice(cx, now, id, Err(ending.clone()));
         }
@@ -68,35 +69,42 @@ impl Outbound {
     pub(crate) fn notices_where(&self, matches: impl Fn(&Notice) -> bool) -> Vec<NoticeId> {
         self.notices.iter().filter(|(_, notice)| matches(notice)).map(|(id, _)| *id).collect()
     }
-}
 
-impl Link {
-    /// Sends the next notifications in line, as far as there is room.
-    pub(crate) fn fill_turns(&mut self, now: Moment) {
-        while let Some(next) = self.outbound.turns.next(self.admission.capacity()) {
-            self.send_notice(now, next);
+    /// Sends the next notification in line, if there is room, and then those after it.
+    pub(crate) fn fill_turns(&self, cx: &mut Context, capacity: usize) {
+        if let Some(next) = self.turns.next(capacity) {
+            cx.then(NoticeEffect::Send(next));
+            cx.then(NoticeEffect::FillTurns);
         }
     }
 
     /// Sends the notices that waited for a connection.
-    pub(crate) fn release_link_notices(&mut self, now: Moment) {
-        for id in self.outbound.notices_where(Notice::waits_for_link) {
-            self.send_notice(now, id);
-        }
-        self.fill_turns(now);
+    pub(crate) fn link_came(&self, cx: &mut Context) {
+        self.send_all(cx, Notice::waits_for_link);
+        cx.then(NoticeEffect::FillTurns);
     }
 
-    pub(crate) fn release_session_notices(&mut self, now: Moment) {
-        for id in self.outbound.notices_where(Notice::waits_for_session) {
-            self.send_notice(now, id);
-        }
-        self.fill_turns(now);
+    /// Sends the notices that waited for a session.
+    pub(crate) fn session_came(&self, cx: &mut Context) {
+        self.send_all(cx, Notice::waits_for_session);
+        cx.then(NoticeEffect::FillTurns);
     }
 
-    pub(crate) fn release_credential_notices(&mut self, now: Moment) {
-        for id in self.outbound.notices_where(Notice::waits_for_credentials) {
-            self.send_notice(now, id);
+    /// Sends the notices that waited for credentials.
+    pub(crate) fn credentials_came(&self, cx: &mut Context) {
+        self.send_all(cx, Notice::waits_for_credentials);
+    }
+
+    fn send_all(&self, cx: &mut Context, matches: impl Fn(&Notice) -> bool) {
+        for id in self.notices_where(matches) {
+            cx.then(NoticeEffect::Send(id));
         }
+    }
+
+    /// Drops the answers to questions of a session that is gone, and withdraws those questions.
+    pub(crate) fn session_lost(&mut self, cx: &mut Context, now: Moment, generation: Generation) {
+        self.withdraw_questions(cx, |question| question.generation == generation);
+        self.drop_answers(cx, now, |asked, _| asked == generation);
     }
 }
 

@@ -2,24 +2,25 @@
 //! the server's questions.
 //!
 //! ```text
-//!   notices   each notice, from its first attempt to its single end
-//!   turns     the application's notifications go out a few at a time
-//!   crowd     what becomes of all notices when the link, the session or the credentials change
-//!   inbox     messages from the server, and the questions among them that wait for an answer
+//!   notices     each notice, from its first attempt to its single end
+//!   sending     how each goes out, or what it waits for
+//!   turns       the application's notifications go out a few at a time
+//!   crowd       what becomes of all notices when the link, the session or the credentials change
+//!   questions   the server's questions that wait for the application's answer
 //! ```
 
 mod crowd;
-mod inbox;
 mod notices;
+mod questions;
+mod sending;
 mod turns;
 
-pub(crate) use inbox::Source;
+pub(crate) use questions::{NewQuestion, Question};
 
 use std::collections::BTreeMap;
 
 use crate::ids::{NoticeId, QuestionId};
 
-use inbox::Question;
 use notices::Notice;
 use turns::Turns;
 

@@ -2,41 +2,35 @@
 //!
 //! ```text
 //!   dial    the connect loop: its state, and when to try again
-//!   steer   what the link does when the server is lost or found
+//!   steer   what follows when the server is lost or found
 //! ```
 
 mod dial;
 mod steer;
 
+pub(crate) use steer::fail_unreachable;
+
 use std::time::Duration;
 
 use crate::breaker::Incident;
 use crate::moment::Moment;
-use crate::outcome::Reason;
 use crate::policy::RetryPolicy;
 
 use dial::{Dial, DialState};
 
-/// Whether the server can be reached, and what went wrong last.
+/// Whether the server can be reached.
 #[derive(Debug)]
 pub(crate) struct Reach {
     dial: Dial,
     /// Counts outages, from a transport failure to the next response head, so that one outage is one strike.
     outages: u64,
     in_outage: bool,
-    last_failure: Option<(Moment, Reason)>,
     keeps_connected: bool,
 }
 
 impl Reach {
     pub(crate) const fn new() -> Self {
-        Self {
-            dial: Dial::new(),
-            outages: 0,
-            in_outage: false,
-            last_failure: None,
-            keeps_connected: false,
-        }
+        Self { dial: Dial::new(), outages: 0, in_outage: false, keeps_connected: false }
     }
 
     /// Keeps the link connected from now on, even if no call waits.
@@ -83,13 +77,5 @@ impl Reach {
     /// Returns what a call that ends now for a transport reason counts as.
     pub(crate) const fn incident(&self) -> Incident {
         if self.in_outage { Incident::Outage(self.outages) } else { Incident::Alone }
-    }
-
-    pub(crate) fn note_failure(&mut self, now: Moment, reason: Reason) {
-        self.last_failure = Some((now, reason));
-    }
-
-    pub(crate) const fn last_failure(&self) -> Option<&(Moment, Reason)> {
-        self.last_failure.as_ref()
     }
 }

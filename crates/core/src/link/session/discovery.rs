@@ -4,22 +4,25 @@ use std::time::Duration;
 
 use http::StatusCode;
 
+use super::Sessions;
 use super::renewal::Ready;
 use crate::answer::discovery::{self, Verdict};
 use crate::answer::{PostReading, status};
 use crate::era::Era;
 use crate::exchange::Ending;
 use crate::head::AnswerHead;
-use crate::link::Link;
+use crate::link::context::Context;
+use crate::link::effects::SessionEffect;
 use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Address;
 
-impl Link {
+impl Sessions {
     /// Acts on the answer to `server/discover`.
     pub(crate) fn discovered(
         &mut self,
+        cx: &mut Context,
         now: Moment,
         head: &AnswerHead,
         reading: PostReading,
@@ -28,24 +31,24 @@ impl Link {
         match (discovery::verdict_of(head, named.as_ref(), reading.answer()), &named) {
             (Verdict::Modern(version), Some(Answer::Result(server))) => {
                 let server = Some(server.clone());
-                self.session.found_era(&mut self.cx, now, Era::Modern);
-                let Some((generation, target)) = self.session.opening_place() else { return };
+                self.found_era(cx, now, Era::Modern);
+                let Some((generation, target)) = self.opening_place() else { return };
                 let address = Address { generation, target, ..Address::default() };
-                self.become_ready(now, Ready::new(version, address, server));
+                self.become_ready(cx, now, Ready::new(version, address, server));
             }
-            (Verdict::Modern(_), _) => self.ask_once_more(now, reading.answer().cloned()),
+            (Verdict::Modern(_), _) => self.ask_once_more(cx, reading.answer().cloned()),
             (Verdict::Legacy, _) => {
-                self.session.found_era(&mut self.cx, now, Era::Legacy);
-                self.try_handshake(now);
+                self.found_era(cx, now, Era::Legacy);
+                cx.then(SessionEffect::TryHandshake);
             }
             (Verdict::Disjoint { supported }, _) => {
-                self.fail_incompatible(now, supported.join(", "));
+                self.fail_incompatible(cx, supported.join(", "));
             }
             (Verdict::Refused, _) => {
                 let words = reading.answer().and_then(Answer::error).map(|it| it.message);
-                self.fail_incompatible(now, words.unwrap_or_default());
+                self.fail_incompatible(cx, words.unwrap_or_default());
             }
-            (Verdict::NoEvidence, _) => self.discovered_nothing(now, head, reading),
+            (Verdict::NoEvidence, _) => self.discovered_nothing(cx, now, head, reading),
         }
     }
 
@@ -53,102 +56,108 @@ impl Link {
     /// `initialize` is tried, because some servers answer every other request in useless ways; at once after
     /// a status that would be the end of `initialize`, too. Never if the server asks for credentials or for
     /// time.
-    fn discovered_nothing(&mut self, now: Moment, head: &AnswerHead, reading: PostReading) {
+    fn discovered_nothing(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        head: &AnswerHead,
+        reading: PostReading,
+    ) {
         let is_useless = !status::wants_to_be_asked_again(head.status);
         let is_refused = matches!(reading, PostReading::Answer(_) | PostReading::Rejected(_));
         if is_useless && is_refused && self.refuses_for_good(head.status) {
-            return self.assume_legacy(now);
+            return self.assume_legacy(cx, now);
         }
-        if is_useless && self.guess_era(now) {
+        if is_useless && self.guess_era(cx, now) {
             return;
         }
         match reading {
             // A guard, such as a proxy or a firewall, may answer in JSON-RPC, too.
             PostReading::Answer(_) | PostReading::Rejected(_) if is_useless => {
-                self.handshake_failed(now, head.retry_after, Reason::Status(head.status));
+                self.handshake_failed(cx, now, head.retry_after, Reason::Status(head.status));
             }
             PostReading::Answer(_) => {
-                self.initialize_answered(now, head, PostReading::Rejected(head.status));
+                self.initialize_answered(cx, now, head, PostReading::Rejected(head.status));
             }
-            reading => self.initialize_answered(now, head, reading),
+            reading => self.initialize_answered(cx, now, head, reading),
         }
     }
 
     /// Whether a status would end a handshake that has come to `initialize`.
     fn refuses_for_good(&self, status: StatusCode) -> bool {
-        !status.is_success() && !self.session.may_pass(status)
+        !status.is_success() && !self.may_pass(status)
     }
 
     /// Assumes the legacy era, if the server was asked in vain often and long enough. Returns whether it does.
-    pub(crate) fn guess_era(&mut self, now: Moment) -> bool {
-        let Some(renewal) = self.session.renewal() else { return false };
+    pub(crate) fn guess_era(&mut self, cx: &mut Context, now: Moment) -> bool {
+        let Some(renewal) = self.renewal() else { return false };
         let since = *renewal.asked_in_vain_since.get_or_insert(now);
         renewal.asked_in_vain += 1;
         if renewal.asked_in_vain < USELESS_ANSWERS || now.since(since) < USELESS_FOR {
             return false;
         }
-        self.assume_legacy(now);
+        self.assume_legacy(cx, now);
         true
     }
 
     /// Goes on as with a legacy server, without evidence that it is one.
-    fn assume_legacy(&mut self, now: Moment) {
-        self.session.era.assume_legacy(now);
-        self.try_handshake(now);
+    fn assume_legacy(&mut self, cx: &mut Context, now: Moment) {
+        self.era.assume_legacy(now);
+        cx.then(SessionEffect::TryHandshake);
     }
 
     /// Asks for the era again after a refused `initialize`, because the server may have left its era. Returns
     /// whether it asks: not if it has just done so.
-    pub(crate) fn doubts_era(&mut self, now: Moment, reading: &PostReading) -> bool {
-        let Some(renewal) = self.session.state.renewal() else { return false };
+    pub(crate) fn doubts_era(&mut self, cx: &mut Context, reading: &PostReading) -> bool {
+        let Some(renewal) = self.state.renewal() else { return false };
         let is_new = renewal.is_discovered;
         let is_refused = match reading {
             PostReading::Answer(answer) => answer.error().is_some(),
             PostReading::Rejected(status) => status::refuses_the_form(*status),
             _ => false,
         };
-        if is_new || !is_refused || !self.session.era.is_open() {
+        if is_new || !is_refused || !self.era.is_open() {
             return false;
         }
-        if self.session.era.is_guessed() {
+        if self.era.is_guessed() {
             // A guess is checked once more, and not for ever.
             renewal.is_discovered = true;
         }
-        self.session.era.forget();
-        self.session.era.gave_no_session();
-        self.try_handshake(now);
+        self.era.forget();
+        self.era.gave_no_session();
+        cx.then(SessionEffect::TryHandshake);
         true
     }
 
     /// Asks for the era after a result of `initialize` that begins no session of a known revision, if nothing
     /// else has shown that the server has sessions. Returns whether it asks.
-    pub(crate) fn agreed_on_no_session(&mut self, now: Moment, answer: &Answer) -> bool {
-        let is_first = self.session.era.asked_for_a_session_first();
+    pub(crate) fn agreed_on_no_session(&mut self, cx: &mut Context, answer: &Answer) -> bool {
+        let is_first = self.era.asked_for_a_session_first();
         let Answer::Result(_) = answer else { return false };
-        let Some(renewal) = self.session.renewal() else { return false };
-        if !is_first || renewal.is_discovered || !self.session.era.is_open() {
+        let Some(renewal) = self.renewal() else { return false };
+        if !is_first || renewal.is_discovered || !self.era.is_open() {
             return false;
         }
-        self.session.era.gave_no_session();
-        self.try_handshake(now);
+        self.era.gave_no_session();
+        cx.then(SessionEffect::TryHandshake);
         true
     }
 
     /// Asks a modern server again, once, after it refused the revision that it names itself: the refusal may
     /// have been temporary.
-    fn ask_once_more(&mut self, now: Moment, answer: Option<Answer>) {
-        let Some(renewal) = self.session.renewal() else { return };
+    fn ask_once_more(&mut self, cx: &mut Context, answer: Option<Answer>) {
+        let Some(renewal) = self.renewal() else { return };
         if std::mem::replace(&mut renewal.is_asked_again, true) {
             let words = answer.as_ref().and_then(Answer::error).map(|it| it.message);
-            return self.fail_incompatible(now, words.unwrap_or_default());
+            return self.fail_incompatible(cx, words.unwrap_or_default());
         }
-        self.try_handshake(now);
+        cx.then(SessionEffect::TryHandshake);
     }
 
-    fn fail_incompatible(&mut self, now: Moment, words: String) {
-        let words = self.credentials.secrets().masked(&words);
+    fn fail_incompatible(&mut self, cx: &mut Context, words: String) {
+        let words = cx.secrets.masked(&words);
         let ending = Ending::new(Kind::Incompatible, Reason::Said(words.into()));
-        self.fail_session_waiters(now, &ending);
+        self.fail(cx, ending);
     }
 }
 

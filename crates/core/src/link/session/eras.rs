@@ -30,7 +30,6 @@ use crate::event::Event;
 use crate::exchange::{EraDoubt, RefusedBy, Sent};
 use crate::head::AnswerHead;
 use crate::ids::Generation;
-use crate::link::Link;
 use crate::link::attempts::Owner;
 use crate::link::context::Context;
 use crate::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
@@ -242,35 +241,28 @@ impl Sessions {
             cx.tell(Event::EraDowngraded);
         }
     }
-}
 
-impl Link {
-    /// Sets the era to use with a server that speaks both, from the next handshake on; the default is
-    /// [`Era::Modern`]. A server that speaks only one era is spoken to in that one. A pinned link keeps to
-    /// its era.
-    pub const fn prefer_era(&mut self, era: Era) {
-        self.session.era.preferred = era;
+    /// Sets the era to use with a server that speaks both.
+    pub(crate) const fn prefer_era(&mut self, era: Era) {
+        self.era.preferred = era;
     }
 
-    /// Takes over what an earlier process found out about the server's era, `age` ago. If it is wrong, it is
-    /// corrected like everything that the link finds out itself. A pinned link keeps to its era.
-    pub fn remember_era(&mut self, now: Moment, era: Era, age: Duration) {
+    /// Takes over what an earlier process found out about the server's era, `age` ago.
+    pub(crate) fn remember_era(&mut self, now: Moment, era: Era, age: Duration) {
         let until = now + Era::LEGACY_LASTS.saturating_sub(age);
-        self.session.era.last = Some(era);
-        self.session.era.found = Some(Found { era, until, is_guess: false });
+        self.era.last = Some(era);
+        self.era.found = Some(Found { era, until, is_guess: false });
     }
 
     /// Returns the session in force if it was made on a guess that no longer holds and owes no call an
     /// answer.
-    pub(crate) fn guessed_in_vain(&self) -> Option<Address> {
-        let ready = self.session.ready().filter(|ready| ready.is_guessed)?;
+    pub(super) fn guessed_in_vain(&self, cx: &Context) -> Option<Address> {
+        let ready = self.ready().filter(|ready| ready.is_guessed)?;
         let is_call = |owner: &Owner| matches!(owner, Owner::Exchange(_));
-        let is_used = self
-            .cx
-            .attempts
-            .iter()
-            .any(|attempt| attempt.generation == ready.generation() && is_call(&attempt.owner));
-        (!is_used && !self.session.era.is_guessed()).then(|| ready.address.clone())
+        let mut out = cx.attempts.iter();
+        let is_used =
+            out.any(|attempt| attempt.generation == ready.generation() && is_call(&attempt.owner));
+        (!is_used && !self.era.is_guessed()).then(|| ready.address.clone())
     }
 }
 

@@ -13,11 +13,15 @@ use crate::exchange::Ending;
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
 use crate::headers::Headers;
-use crate::link::attempts::Owner;
+use crate::link::HANDSHAKE_LIMIT;
 use crate::link::context::Context;
+use crate::link::credentials::Credentials;
+use crate::link::effects::{
+    CallEffect, HealthEffect, MessageSource, OpeningAnswer, ReachEffect, SessionEffect,
+};
+use crate::link::reach::{Reach, fail_unreachable};
 use crate::link::timers::Timer;
-use crate::link::{HANDSHAKE_LIMIT, Link};
-use crate::message::{Answer, Json, Message, Params, notification_body};
+use crate::message::{Json, Message, Params, notification_body};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Address;
@@ -62,104 +66,127 @@ impl Sessions {
             self.leave_unused(cx, now, session);
         }
     }
-}
 
-impl Link {
     /// Begins a handshake, unless there is a session or one is being made.
-    pub(crate) fn ensure_session(&mut self, now: Moment) {
-        if self.closing.is_begun() {
+    pub(crate) fn ensure(&mut self, cx: &mut Context, now: Moment) {
+        if cx.is_closing() {
             return;
         }
-        match self.session.state {
+        match self.state {
             Session::Absent => {
-                self.session.state =
-                    Session::Renewing(Box::new(Renewal::new(now, self.session.had_session)));
-                self.try_handshake(now);
+                self.state = Session::Renewing(Box::new(Renewal::new(now, self.had_session)));
+                cx.then(SessionEffect::TryHandshake);
             }
             // The connect loop may have stopped because nothing waited for it.
-            Session::Renewing(_) => self.drive_dial(now),
+            Session::Renewing(_) => cx.then(ReachEffect::Drive),
             Session::Ready(_) => {}
         }
     }
 
     /// Sends `initialize`, or asks for the era first, if the server can be reached.
-    pub(crate) fn try_handshake(&mut self, now: Moment) {
-        if self.session.renewal().is_none() {
+    pub(crate) fn try_handshake(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        reach: &Reach,
+        credentials: &mut Credentials,
+    ) {
+        if self.renewal().is_none() {
             return;
         }
-        if !self.reach.is_connected() {
-            return self.handshake_awaits_link(now);
+        if !reach.is_connected() {
+            return self.await_link(cx);
         }
-        if self.must_await_credentials(now) {
-            return self.enter_stage(now, Stage::AwaitCredentials);
+        if credentials.must_await(cx, now) {
+            return self.enter_stage(cx, Stage::AwaitCredentials);
         }
-        let generation = self.session.next_generation();
-        let wire_id = self.calls.next_wire_id();
-        let opens = self.session.opens(now);
-        let target = self.session.renewal().and_then(|renewal| renewal.target.clone());
+        let generation = self.next_generation();
+        let wire_id = cx.next_wire_id();
+        let opens = self.opens(now);
+        let target = self.renewal().and_then(|renewal| renewal.target.clone());
         let to = Address { generation, target, carrier: opens.carrier(), ..Address::default() };
         let attempt = match opens {
-            Opens::Discover => self.session.send_discover(&mut self.cx, wire_id, to),
+            Opens::Discover => self.send_discover(cx, wire_id, to),
             Opens::Initialize(_) => {
-                let body = self.session.initialize_body(wire_id);
-                self.session.send(&mut self.cx, body, to, Headers::default())
+                let body = self.initialize_body(wire_id);
+                self.send(cx, body, to, Headers::default())
             }
         };
         let limit = match opens {
             Opens::Discover => renewal::DISCOVER_LIMIT,
-            Opens::Initialize(_) => self.session.start_limit,
+            Opens::Initialize(_) => self.start_limit,
         };
-        let (until, credentials) = (now + limit, self.cx.credentials);
+        let (until, credentials) = (now + limit, cx.credentials);
         let head = None;
         let opening = Opening { opens, attempt, wire_id, generation, credentials, until, head };
-        self.enter_stage(now, Stage::Opening(opening));
+        self.enter_stage(cx, Stage::Opening(opening));
     }
 
-    pub(super) fn enter_stage(&mut self, now: Moment, stage: Stage) {
-        if let Some(renewal) = self.session.renewal() {
+    /// Moves the handshake on. The calls that wait for it may wait in vain from here on.
+    pub(super) fn enter_stage(&mut self, cx: &mut Context, stage: Stage) {
+        if let Some(renewal) = self.renewal() {
             renewal.stage = stage;
-            let due = renewal.due();
-            self.cx.timers.set(Timer::Renewal, due);
-            self.review_session_waiters(now);
+            cx.timers.set(Timer::Renewal, renewal.due());
+            cx.then(CallEffect::ReviewSessionWaiters);
         }
     }
 
-    fn handshake_awaits_link(&mut self, now: Moment) {
-        self.enter_stage(now, Stage::AwaitLink);
-        self.drive_dial(now);
+    fn await_link(&mut self, cx: &mut Context) {
+        self.enter_stage(cx, Stage::AwaitLink);
+        cx.then(ReachEffect::Drive);
+    }
+
+    /// Goes on with a handshake that waited for the server to be reached.
+    pub(crate) fn link_came(&self, cx: &mut Context) {
+        if self.awaits_link() {
+            cx.then(SessionEffect::TryHandshake);
+        }
+    }
+
+    /// Goes on with a handshake that waited for credentials.
+    pub(crate) fn credentials_came(&self, cx: &mut Context) {
+        if self.awaits_credentials() {
+            cx.then(SessionEffect::TryHandshake);
+        }
+    }
+
+    /// Ends a handshake that waits for credentials, because there are none.
+    pub(crate) fn credentials_failed(&mut self, cx: &mut Context, ending: Ending) {
+        if self.awaits_credentials() {
+            self.fail(cx, ending);
+        }
     }
 
     /// Handles the head of an answer to a handshake.
-    pub(crate) fn handshake_head(&mut self, now: Moment, head: AnswerHead) {
-        let Some(renewal) = self.session.renewal() else { return };
+    pub(crate) fn handshake_head(&mut self, cx: &mut Context, now: Moment, head: AnswerHead) {
+        let Some(renewal) = self.renewal() else { return };
         match &mut renewal.stage {
             Stage::Opening(opening) => opening.head = Some(head),
             Stage::Initialized { attempt, ready, .. } => {
                 let (attempt, ready) = (*attempt, ready.clone());
-                self.cx.drain(attempt);
+                cx.drain(attempt);
                 if head.status.is_success() {
-                    return self.become_ready(now, ready);
+                    return self.become_ready(cx, now, ready);
                 }
-                self.session.leave_unused(&mut self.cx, now, ready.address);
-                self.initialized_refused(now, &head);
+                self.leave_unused(cx, now, ready.address);
+                self.initialized_refused(cx, now, &head);
             }
             _ => {}
         }
     }
 
-    fn initialized_refused(&mut self, now: Moment, head: &AnswerHead) {
+    fn initialized_refused(&mut self, cx: &mut Context, now: Moment, head: &AnswerHead) {
         let reason = Reason::Status(head.status);
         if status::is_refused_for_good(head.status) {
-            let ending = Ending::new(Kind::rejected(head.status), reason);
-            self.fail_session_waiters(now, &ending);
+            self.fail(cx, Ending::new(Kind::rejected(head.status), reason));
         } else {
-            self.handshake_failed(now, head.retry_after, reason)
+            self.handshake_failed(cx, now, head.retry_after, reason)
         }
     }
 
     /// Handles the body of the answer to the first request.
-    pub(crate) fn handshake_body(&mut self, now: Moment, body: &Bytes) {
-        let Some(Stage::Opening(opening)) = self.session.renewal().map(|it| &it.stage) else {
+    pub(crate) fn handshake_body(&mut self, cx: &mut Context, body: &Bytes) {
+        let Some(Stage::Opening(opening)) = self.renewal().map(|it| &it.stage) else {
             return;
         };
         let Some(head) = opening.head.clone() else { return };
@@ -170,17 +197,18 @@ impl Link {
         let asked = Asked { wire_id: opening.wire_id, carried, assume_unexecuted: &[] };
         let generation = opening.generation;
         let answer = read_post(&head, body, asked);
-        self.take_in_all(now, Owner::Handshake, generation, answer.others);
-        let refusal = self.refusal_in(&head, answer.said);
-        if let Some(renewal) = self.session.renewal() {
+        cx.take_in_all(MessageSource::of_session(generation), answer.others);
+        let refusal = cx.refusal_in(&head, answer.said);
+        if let Some(renewal) = self.renewal() {
             renewal.last_refusal = refusal;
         }
-        self.opening_answered(now, &head, answer.reading, answer.named);
+        let (reading, named) = (answer.reading, answer.named);
+        cx.then(SessionEffect::Opened(Box::new(OpeningAnswer { head, reading, named })));
     }
 
     /// Handles a message on the stream that answers the first request. Returns whether it was the answer.
-    pub(crate) fn handshake_heard(&mut self, now: Moment, message: &Message) -> bool {
-        let Some(Stage::Opening(opening)) = self.session.renewal().map(|it| &it.stage) else {
+    pub(crate) fn handshake_heard(&mut self, cx: &mut Context, message: &Message) -> bool {
+        let Some(Stage::Opening(opening)) = self.renewal().map(|it| &it.stage) else {
             return false;
         };
         let Message::Response { id: Some(id), answer } = message else { return false };
@@ -188,111 +216,124 @@ impl Link {
             return false;
         }
         let (attempt, head) = (opening.attempt, opening.head.clone());
-        self.cx.drain(attempt);
+        cx.drain(attempt);
         if let Some(head) = head {
-            let reading = PostReading::Answer(answer.clone());
-            self.opening_answered(now, &head, reading, Some(answer.clone()));
+            let (reading, named) = (PostReading::Answer(answer.clone()), Some(answer.clone()));
+            cx.then(SessionEffect::Opened(Box::new(OpeningAnswer { head, reading, named })));
         }
         true
     }
 
-    fn opening_answered(
-        &mut self,
-        now: Moment,
-        head: &AnswerHead,
-        reading: PostReading,
-        named: Option<Answer>,
-    ) {
-        let Some(Stage::Opening(opening)) = self.session.renewal().map(|it| &it.stage) else {
-            return;
-        };
+    /// Handles the answer to the first request.
+    pub(crate) fn opened(&mut self, cx: &mut Context, now: Moment, answer: OpeningAnswer) {
+        let OpeningAnswer { head, reading, named } = answer;
+        let Some(renewal) = self.renewal() else { return };
+        let Stage::Opening(opening) = &renewal.stage else { return };
         let opens = opening.opens;
-        if let Some(renewal) = self.session.renewal() {
-            renewal.has_spoken |= named.is_some();
-        }
+        renewal.has_spoken |= named.is_some();
         match opens {
-            Opens::Discover => self.discovered(now, head, reading, named),
-            Opens::Initialize(Carrier::HttpSse) => self.last_resort_answered(now, head, reading),
+            Opens::Discover => self.discovered(cx, now, &head, reading, named),
+            Opens::Initialize(Carrier::HttpSse) => {
+                self.last_resort_answered(cx, now, &head, reading)
+            }
             Opens::Initialize(Carrier::StreamableHttp) => {
-                self.first_try_answered(now, head, reading)
+                self.first_try_answered(cx, now, &head, reading)
             }
         }
     }
 
-    pub(super) fn send_initialized(&mut self, now: Moment, ready: Ready) {
+    pub(super) fn send_initialized(&mut self, cx: &mut Context, now: Moment, ready: Ready) {
         let body = notification_body("notifications/initialized", None);
         let to = ready.address.clone();
-        let attempt = self.session.send(&mut self.cx, body, to, Headers::default());
+        let attempt = self.send(cx, body, to, Headers::default());
         let until = now + HANDSHAKE_LIMIT;
-        self.enter_stage(now, Stage::Initialized { attempt, until, ready });
+        self.enter_stage(cx, Stage::Initialized { attempt, until, ready });
     }
 
     /// Handles an attempt of a handshake that failed below HTTP or ended without an answer.
-    pub(crate) fn handshake_broke(&mut self, now: Moment, failure: Failure) {
-        let is_lasting = failure.cause.is_lasting(self.reach.connected_before());
-        self.session.leave_half_made(&mut self.cx, now);
+    pub(crate) fn handshake_broke(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        reach: &Reach,
+        failure: Failure,
+    ) {
+        let is_lasting = failure.cause.is_lasting(reach.connected_before());
+        self.leave_half_made(cx, now);
         let mut was_answered = false;
-        if let Some(renewal) = self.session.renewal() {
+        if let Some(renewal) = self.renewal() {
             renewal.last_refusal = None;
             was_answered = matches!(renewal.stage, Stage::Initialized { .. });
         }
         if failure.delivery == Delivery::NotSent {
-            self.session.uncount_handshake();
+            self.uncount_handshake();
         }
         match failure.delivery {
-            Delivery::NotSent if is_lasting => self.fail_unreachable(now, &failure),
+            Delivery::NotSent if is_lasting => fail_unreachable(cx, failure),
             // The answer to `initialize` ended the outage, so the connect loop would not pause either.
             Delivery::NotSent if was_answered => {
-                self.handshake_failed(now, None, Reason::Transport(failure));
+                self.handshake_failed(cx, now, None, Reason::Transport(failure));
             }
             Delivery::NotSent => {
-                if let Some(renewal) = self.session.renewal() {
+                if let Some(renewal) = self.renewal() {
                     renewal.last = Reason::Transport(failure);
                 }
-                self.breaker_probe_failed_unsent(now);
-                self.handshake_awaits_link(now);
+                cx.then(HealthEffect::ProbeNotSent);
+                self.await_link(cx);
             }
             _ if failure.cause.is_misbehaviour() => {
-                self.fail_session_waiters(now, &Ending::of_misbehaviour(failure));
+                self.fail(cx, Ending::of_misbehaviour(failure));
             }
-            _ if self.asked_in_vain(now) => {}
-            _ => self.handshake_failed(now, None, Reason::Transport(failure)),
+            _ if self.asked_in_vain(cx, now) => {}
+            _ => self.handshake_failed(cx, now, None, Reason::Transport(failure)),
         }
     }
 
     /// Counts a question for the era that was not answered as a useless answer. Returns whether the handshake
     /// goes on with `initialize`.
-    fn asked_in_vain(&mut self, now: Moment) -> bool {
-        let stage = self.session.renewal().map(|renewal| &renewal.stage);
+    fn asked_in_vain(&mut self, cx: &mut Context, now: Moment) -> bool {
+        let stage = self.renewal().map(|renewal| &renewal.stage);
         matches!(stage, Some(Stage::Opening(opening)) if opening.opens == Opens::Discover)
-            && self.guess_era(now)
+            && self.guess_era(cx, now)
     }
 
     /// Pauses after a failure that may pass. The handshake is tried again for as long as something waits for
     /// it.
-    pub(crate) fn handshake_failed(&mut self, now: Moment, hint: Option<Duration>, reason: Reason) {
-        let Some(renewal) = self.session.renewal() else { return };
-        let next = renewal.pause(now, hint, reason.clone(), &mut self.cx.rng);
-        self.reach.note_failure(now, reason.clone());
-        self.cx.tell(Event::SessionRenewalFailed { reason, next });
-        self.breaker_probe_failed_unsent(now);
-        self.enter_stage(now, Stage::Paused { until: next });
+    pub(super) fn handshake_failed(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        hint: Option<Duration>,
+        reason: Reason,
+    ) {
+        let Some(renewal) = self.renewal() else { return };
+        let next = renewal.pause(now, hint, reason.clone(), &mut cx.rng);
+        cx.note_failure(now, reason.clone());
+        cx.tell(Event::SessionRenewalFailed { reason, next });
+        cx.then(HealthEffect::ProbeNotSent);
+        self.enter_stage(cx, Stage::Paused { until: next });
     }
 
-    /// Handles a handshake that took too long, or whose pause is over.
-    pub(crate) fn renewal_due(&mut self, now: Moment) {
-        let is_wanted = self.session_is_wanted();
-        let Some(renewal) = self.session.renewal() else { return };
+    /// Handles a handshake that took too long, or whose pause is over. `is_wanted` says whether something
+    /// waits for a session.
+    pub(crate) fn renewal_due(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        reach: &Reach,
+        is_wanted: bool,
+    ) {
+        let Some(renewal) = self.renewal() else { return };
         match renewal.stage {
-            Stage::Paused { .. } if is_wanted => self.try_handshake(now),
-            Stage::Paused { .. } => self.session.state = Session::Absent,
+            Stage::Paused { .. } if is_wanted => cx.then(SessionEffect::TryHandshake),
+            Stage::Paused { .. } => self.state = Session::Absent,
             Stage::Opening(Opening { attempt, opens, .. }) => {
-                self.session.abandon(&mut self.cx, now, attempt, opens.carrier());
-                self.handshake_broke(now, Failure::unknown(Cause::TimedOut));
+                self.abandon(cx, now, attempt, opens.carrier());
+                self.handshake_broke(cx, now, reach, Failure::unknown(Cause::TimedOut));
             }
             Stage::Initialized { attempt, .. } => {
-                self.cx.abort(attempt);
-                self.handshake_broke(now, Failure::unknown(Cause::TimedOut));
+                cx.abort(attempt);
+                self.handshake_broke(cx, now, reach, Failure::unknown(Cause::TimedOut));
             }
             Stage::AwaitCredentials | Stage::AwaitLink => {}
         }

@@ -16,7 +16,8 @@ use crate::answer::{PostReading, discovery, is_told_in_modern_words};
 use crate::era::{Carrier, Era};
 use crate::event::Event;
 use crate::head::AnswerHead;
-use crate::link::Link;
+use crate::link::context::Context;
+use crate::link::effects::SessionEffect;
 use crate::message::Answer;
 use crate::moment::Moment;
 
@@ -53,31 +54,31 @@ impl Sessions {
         let is_last_resort = self.renewal().is_some_and(|it| it.refusal.is_some());
         if is_last_resort { Opens::Initialize(Carrier::HttpSse) } else { self.era.opens(now) }
     }
-}
 
-impl Link {
     /// Handles the answer to `initialize` over Streamable HTTP.
     pub(crate) fn first_try_answered(
         &mut self,
+        cx: &mut Context,
         now: Moment,
         head: &AnswerHead,
         reading: PostReading,
     ) {
-        if !self.session.era.last_resort.is_possible || !is_refused(head.status, &reading) {
-            return self.initialize_answered(now, head, reading);
+        if !self.era.last_resort.is_possible || !is_refused(head.status, &reading) {
+            return self.initialize_answered(cx, now, head, reading);
         }
-        if self.doubts_era(now, &reading) {
+        if self.doubts_era(cx, &reading) {
             return;
         }
-        if let Some(renewal) = self.session.renewal() {
+        if let Some(renewal) = self.renewal() {
             renewal.refusal = Some(Box::new(RefusedInitialize { head: head.clone(), reading }));
-            self.try_handshake(now);
+            cx.then(SessionEffect::TryHandshake);
         }
     }
 
     /// Handles the answer to `initialize` over HTTP+SSE, or a refusal of the stream for it.
     pub(crate) fn last_resort_answered(
         &mut self,
+        cx: &mut Context,
         now: Moment,
         head: &AnswerHead,
         reading: PostReading,
@@ -86,41 +87,40 @@ impl Link {
         let wants_session =
             matches!(reading, PostReading::Suspected(_)) && head.status.is_client_error();
         if wants_session || is_refused(head.status, &reading) {
-            return self.last_resort_refused(now);
+            return self.last_resort_refused(cx, now);
         }
         if let PostReading::Answer(answer) = &reading
-            && let Some(renewal) = self.session.renewal()
+            && let Some(renewal) = self.renewal()
             && renewal.refusal.take().is_some()
             && matches!(answer, Answer::Result(_))
         {
-            self.session.era.last_resort.found = Some(now);
-            self.cx.tell(Event::FellBack { to: Carrier::HttpSse });
+            self.era.last_resort.found = Some(now);
+            cx.tell(Event::FellBack { to: Carrier::HttpSse });
         }
-        self.initialize_answered(now, head, reading);
+        self.initialize_answered(cx, now, head, reading);
     }
 
-    fn last_resort_refused(&mut self, now: Moment) {
-        let Some(renewal) = self.session.renewal() else { return };
+    fn last_resort_refused(&mut self, cx: &mut Context, now: Moment) {
+        let Some(renewal) = self.renewal() else { return };
         match renewal.refusal.take() {
             Some(refusal) => {
                 let RefusedInitialize { head, reading } = *refusal;
-                self.initialize_answered(now, &head, reading);
+                self.initialize_answered(cx, now, &head, reading);
             }
             None => {
                 // The server spoke HTTP+SSE before; it may have been upgraded.
-                self.session.era.last_resort.forget();
-                self.try_handshake(now);
+                self.era.last_resort.forget();
+                cx.then(SessionEffect::TryHandshake);
             }
         }
     }
 
     /// Row 19: gives up the session of a server that accepts requests and sends nothing on its HTTP+SSE
     /// stream, because that stream is lost.
-    pub(crate) fn leave_dead_stream(&mut self, now: Moment) {
-        let on_stream =
-            self.session.ready().filter(|ready| ready.address.carrier == Carrier::HttpSse);
+    pub(crate) fn leave_dead_stream(&mut self, cx: &mut Context) {
+        let on_stream = self.ready().filter(|ready| ready.address.carrier == Carrier::HttpSse);
         if let Some(generation) = on_stream.map(|ready| ready.generation()) {
-            self.lose_session(now, generation);
+            self.lose(cx, generation);
         }
     }
 }

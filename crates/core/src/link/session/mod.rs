@@ -29,7 +29,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::era::{Eras, Version};
-use crate::exchange::{Exchange, RefusedBy};
+use crate::exchange::{Exchange, LastRefusal, RefusedBy};
 use crate::headers::Headers;
 use crate::ids::{AttemptId, Generation};
 use crate::message::Json;
@@ -37,9 +37,10 @@ use crate::moment::Moment;
 use crate::outcome::Reason;
 use crate::output::{Address, Verb};
 
+use super::HANDSHAKE_LIMIT;
 use super::attempts::{NewRequest, Owner};
 use super::context::Context;
-use super::{HANDSHAKE_LIMIT, Identity};
+use super::request::Identity;
 use eras::KnownEra;
 use renewal::{Renewal, Session, Stage};
 use restore::Restore;
@@ -128,6 +129,11 @@ impl Sessions {
         self.state.ready()
     }
 
+    /// Returns the number of the session in force.
+    pub(crate) fn current_generation(&self) -> Option<Generation> {
+        self.ready().map(Ready::generation)
+    }
+
     pub(crate) const fn had_session(&self) -> bool {
         self.had_session
     }
@@ -153,6 +159,17 @@ impl Sessions {
 
     pub(crate) fn awaits_credentials(&self) -> bool {
         self.pending().is_some_and(|it| matches!(it.stage, Stage::AwaitCredentials))
+    }
+
+    /// Returns how the server refused the last failed handshake.
+    pub(crate) fn refused_handshake(&self) -> Option<&LastRefusal> {
+        self.pending().and_then(|it| it.last_refusal.as_ref())
+    }
+
+    /// Returns until when the server asked to be left alone and why, if no handshake is under way.
+    pub(crate) fn asked_until(&self) -> Option<(Moment, &Reason)> {
+        let paused = self.pending().filter(|it| !it.is_under_way());
+        paused.map(|it| (it.asked_until, &it.last))
     }
 
     /// Whether the server asked for time before the next handshake.

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use super::Sessions;
 use crate::event::Event;
-use crate::exchange::{Exchange, Origin, Purpose};
-use crate::link::Link;
-use crate::link::calls::OwnRequest;
+use crate::exchange::{Exchange, Purpose};
 use crate::link::context::Context;
+use crate::link::effects::{CallEffect, SessionEffect};
+use crate::link::own_request::OwnRequest;
 use crate::link::timers::Timer;
-use crate::message::{Answer, Json, Params};
+use crate::message::{Json, Params};
 use crate::moment::Moment;
 use crate::outcome::CallName;
 
@@ -79,66 +79,48 @@ impl Restore {
 }
 
 impl Sessions {
-    pub(crate) fn restore_failed(&mut self, cx: &mut Context, call: CallName) {
+    /// Tells the application that something could not be restored.
+    pub(crate) fn restore_failed(&self, cx: &mut Context, call: CallName) {
         cx.tell(Event::RestoreFailed { call });
     }
-}
 
-impl Link {
     /// Tells the new session what the old one was told. No call waits for it, and none fails by it.
-    pub(crate) fn restore_session(&mut self, now: Moment) {
-        self.stop_restoring();
-        let Some(ready) = self.session.ready() else { return };
+    pub(crate) fn begin_restoring(&mut self, cx: &mut Context) {
+        self.stop_restoring(cx);
+        let Some(ready) = self.ready() else { return };
         if !ready.version.era().has_sessions() {
             return;
         }
-        let level =
-            self.session.restore.log_level.iter().map(|params| ("logging/setLevel", params));
-        let subscriptions = self
-            .session
-            .restore
-            .subscriptions
-            .values()
-            .map(|params| ("resources/subscribe", params));
-        self.session.restore.pending =
+        let restore = &mut self.restore;
+        let level = restore.log_level.iter().map(|params| ("logging/setLevel", params));
+        let subscribed = restore.subscriptions.values();
+        let subscriptions = subscribed.map(|params| ("resources/subscribe", params));
+        restore.pending =
             level.chain(subscriptions).map(|(method, params)| (method, params.clone())).collect();
-        self.restore_more(now);
+        cx.then(SessionEffect::RestoreMore);
     }
 
-    /// Sends the next few requests, and sets the timer for those after them.
-    pub(crate) fn restore_more(&mut self, now: Moment) {
-        let mut free = AT_ONCE.saturating_sub(self.calls.ids_where(is_restoring).len());
+    /// Sends the next few requests, beside the `out` that are out, and sets the timer for those after them.
+    pub(crate) fn restore_more(&mut self, cx: &mut Context, now: Moment, out: usize) {
+        let mut free = AT_ONCE.saturating_sub(out);
         while free > 0
-            && let Some((method, params)) = self.session.restore.pending.pop_front()
+            && let Some((method, params)) = self.restore.pending.pop_front()
         {
             let params = Params::new(Some(params), false);
             let request = OwnRequest::new(Purpose::Restore, method, LIMIT);
-            self.ask(now, OwnRequest { params, ..request });
+            cx.then(CallEffect::Ask(Box::new(OwnRequest { params, ..request })));
             free -= 1;
         }
-        let is_more = !self.session.restore.pending.is_empty();
-        self.cx.timers.set(Timer::Restore, is_more.then_some(now + STEP));
-    }
-
-    /// Handles the end of a restoring request.
-    pub(crate) fn restored(&mut self, _: Moment, exchange: &Exchange, answer: Option<&Answer>) {
-        if !matches!(answer, Some(Answer::Result(_))) {
-            self.session.restore_failed(&mut self.cx, exchange.call.clone());
-        }
+        let is_more = !self.restore.pending.is_empty();
+        cx.timers.set(Timer::Restore, is_more.then_some(now + STEP));
     }
 
     /// Stops restoring, because the session is gone. The next session is told from the start.
-    pub(crate) fn stop_restoring(&mut self) {
-        self.session.restore.pending.clear();
-        self.cx.timers.set(Timer::Restore, None);
-        for id in self.calls.ids_where(is_restoring) {
-            self.calls.drop_own(&mut self.cx, id);
-        }
+    pub(super) fn stop_restoring(&mut self, cx: &mut Context) {
+        self.restore.pending.clear();
+        cx.timers.set(Timer::Restore, None);
+        cx.then(CallEffect::DropRestoring);
     }
-}
-
-fn is_restoring(exchange: &Exchange) -> bool {
-    exchange.origin == Origin::Link(Purpose::Restore)
 }
 
 /// How many restoring requests are out at once.

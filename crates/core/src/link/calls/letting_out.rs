@@ -1,0 +1,222 @@
+//! Letting exchanges out: each goes out at once, or waits for a connection, credentials, a place, a session or
+//! a gate.
+
+use super::Calls;
+use super::ending::tell_cancelled;
+use crate::era::Era;
+use crate::exchange::{
+    Awaited, Deadline, Ending, Exchange, Live, Phase, Sent, State, Then, Via, Waiting,
+};
+use crate::failure::Delivery;
+use crate::ids::{AttemptId, ExchangeId};
+use crate::link::CONNECT;
+use crate::link::base::Base;
+use crate::link::effects::{CallEffect, ReachEffect, SessionEffect};
+use crate::link::session::Sessions;
+use crate::message::{Answer, Params};
+use crate::moment::Moment;
+use crate::outcome::{CallName, Kind, Reason};
+use crate::output::{Route, Verb};
+use crate::replay::ReplayRule;
+
+impl Calls {
+    /// Adds a new exchange, which waits to be let out.
+    pub(crate) fn add(
+        &mut self,
+        session: &Sessions,
+        now: Moment,
+        call: CallName,
+        params: Params,
+        rule: ReplayRule,
+        deadline: Deadline,
+    ) -> ExchangeId {
+        let id = self.last_id.next();
+        let mut exchange = Box::new(Exchange::new(id, call, params, rule, now, deadline));
+        let out = u32::from(session.is_asking());
+        exchange.counters.handshakes_before = session.handshakes().saturating_sub(out);
+        self.last_id = id;
+        self.exchanges.insert(id, exchange);
+        id
+    }
+
+    /// Lets an exchange out, or notes what it waits for.
+    pub(crate) fn let_out(&mut self, base: &mut Base, now: Moment, id: ExchangeId, then: Then) {
+        if base.cx.is_closing() {
+            return;
+        }
+        if base.reach.is_up() {
+            return self.let_out_connected(base, now, id, then);
+        }
+        self.wait(base, now, id, Waiting::Link { then, since: now });
+        base.cx.then(ReachEffect::Drive);
+    }
+
+    /// Lets an exchange out if it still waits for this. Exchanges that were let out before it may have changed
+    /// its state.
+    pub(super) fn let_out_if(
+        &mut self,
+        base: &mut Base,
+        now: Moment,
+        id: ExchangeId,
+        awaited: Awaited,
+    ) {
+        let state = self.get(id).map(|exchange| &exchange.state);
+        if let Some(State::Waiting(waiting)) = state
+            && waiting.is_for(awaited)
+        {
+            let then = waiting.then();
+            self.let_out(base, now, id, then);
+        }
+    }
+
+    /// Lets an exchange out whose turn in the ramp has come, or notes what else it waits for.
+    pub(crate) fn let_out_connected(
+        &mut self,
+        base: &mut Base,
+        now: Moment,
+        id: ExchangeId,
+        then: Then,
+    ) {
+        let Some(exchange) = self.get(id) else { return };
+        if !exchange.origin.is_application() {
+            return self.post(base, now, id);
+        }
+        if base.credentials.must_await(&mut base.cx, now) {
+            return self.wait(base, now, id, Waiting::Credentials(then));
+        }
+        let Some(exchange) = self.get(id) else { return };
+        let is_connect = &*exchange.call.method == CONNECT;
+        let newer_than = exchange.newer_than.unwrap_or_default();
+        if then == Then::Resume {
+            return self.resume(base, now, id);
+        }
+        if !is_connect && !base.admission.take_place(id, base.cx.policy.in_flight) {
+            base.admission.stand_in_line(id);
+            return self.wait(base, now, id, Waiting::Place);
+        }
+        // Row 5: a call that has lost a session goes on only in a newer one.
+        let ready = base.session.ready().filter(|ready| ready.generation() > newer_than);
+        let Some(ready) = ready else {
+            self.wait(base, now, id, Waiting::Session { since: now });
+            base.cx.then(SessionEffect::Ensure);
+            return base.cx.then(CallEffect::ReviewSessionWaiter(id));
+        };
+        // Without a description of a stateless server, `connect` goes on and asks for one.
+        if is_connect && let Some(server) = ready.server.clone() {
+            return self.finish(base, now, id, Ok(Answer::Result(server)), None);
+        }
+        if ready.version.era() == Era::Modern && self.stand_in(base, now, id) {
+            return;
+        }
+        let Some(exchange) = self.get(id) else { return };
+        match base.admission.pass_gates(now, &exchange.call, id) {
+            Ok(()) => self.post(base, now, id),
+            Err((until, status)) => self.wait_at_gate(base, now, id, until, status),
+        }
+    }
+
+    /// Moves an exchange into a wait and sets its timer.
+    pub(crate) fn wait(&mut self, base: &mut Base, now: Moment, id: ExchangeId, waiting: Waiting) {
+        let Some(exchange) = self.get_mut(id) else { return };
+        exchange.enter(now, State::Waiting(waiting));
+        self.set_alarm(base, id);
+    }
+
+    /// Sends the request, for the first time or again.
+    pub(crate) fn post(&mut self, base: &mut Base, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.get(id) else { return };
+        let in_force = || base.session.ready().map(|ready| ready.address.clone());
+        let Some(mut to) = exchange.to.clone().or_else(in_force) else {
+            // Only a request of the link itself can come here without a session.
+            return self.end(base, now, id, Ending::new(Kind::SessionLost, Reason::Nothing));
+        };
+        let wire_id = base.cx.next_wire_id();
+        if to.era() == Era::Legacy && !self.leave_rounds(base, now, id) {
+            return;
+        }
+        let Some(exchange) = self.get(id) else { return };
+        let body = base.session.body(to.era(), &exchange.params, wire_id, &exchange.call.method);
+        let Some(exchange) = self.get_mut(id) else { return };
+        (exchange.last_refusal, exchange.refused_with) = (None, None);
+        if exchange.counters.session_renewed && exchange.newer_than.is_some() {
+            // After a renewal, the connection that made the new session is sure to know it.
+            let home = base.session.ready().and_then(|ready| ready.home);
+            exchange.route = home.map_or(Route::Any, Route::Prefer);
+        }
+        if let Some(target) = &exchange.target {
+            to.target = Some(target.clone());
+        }
+        let old = exchange.sent.replace(Sent { wire_id, to: to.clone() });
+        let is_doubtful =
+            exchange.counters.delivery() == Delivery::Unknown && !exchange.asks_for_task();
+        exchange.resume_state.start_over();
+        exchange.counters.fruitless = 0;
+        if let Some(old) = old {
+            self.wires.remove(&old.wire_id);
+            if is_doubtful {
+                tell_cancelled(base, now, &old);
+            }
+        }
+        self.wires.insert(wire_id, id);
+        let attempt = self.request(&mut base.cx, id, Verb::Post { body }, to);
+        self.go_live(base, now, id, attempt, Via::Post, None);
+    }
+
+    /// Requests the rest of a broken stream, in the session that it belongs to. The bounds of row 14 are
+    /// checked here too, because a wait for the link or for credentials may have led here.
+    fn resume(&mut self, base: &mut Base, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.get(id) else { return };
+        let at = exchange.earliest_resume();
+        if !exchange.may_resume() {
+            self.end(
+                base,
+                now,
+                id,
+                Ending::new(Kind::Exhausted, Reason::Rule("resumed too often")),
+            );
+        } else if now < at {
+            self.wait(base, now, id, Waiting::Until { at, then: Then::Resume });
+        } else {
+            self.resume_beside(base, now, id, None);
+        }
+    }
+
+    /// Requests the rest of a stream. `replaces` is a stream that stays open until the new one is accepted.
+    pub(crate) fn resume_beside(
+        &mut self,
+        base: &mut Base,
+        now: Moment,
+        id: ExchangeId,
+        replaces: Option<Box<Live>>,
+    ) {
+        let Some(exchange) = self.get_mut(id) else { return };
+        let Some(mut to) = exchange.sent.as_ref().map(|sent| sent.to.clone()) else { return };
+        if let Some(target) = &exchange.target {
+            to.target = Some(target.clone());
+        }
+        exchange.counters.resumes += 1;
+        exchange.counters.resumed_at = Some(now);
+        let verb = Verb::Get { last_event_id: exchange.resume_state.last_event_id().cloned() };
+        let attempt = self.request(&mut base.cx, id, verb, to);
+        self.go_live(base, now, id, attempt, Via::Resume, replaces);
+    }
+
+    fn go_live(
+        &mut self,
+        base: &mut Base,
+        now: Moment,
+        id: ExchangeId,
+        attempt: AttemptId,
+        via: Via,
+        replaces: Option<Box<Live>>,
+    ) {
+        let credentials = base.cx.credentials;
+        let Some(exchange) = self.get_mut(id) else { return };
+        exchange.counters.attempts += 1;
+        let phase = Phase::Asked;
+        let connection = None;
+        let live = Live { attempt, via, phase, credentials, connection, last_sign: now, replaces };
+        exchange.enter(now, State::Live(live));
+        self.set_alarm(base, id);
+    }
+}

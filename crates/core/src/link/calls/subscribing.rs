@@ -1,0 +1,106 @@
+//! Requests of the legacy era that a stateless server does not know: the link answers them itself, and the
+//! standing stream asks for the subscriptions.
+
+use super::Calls;
+use crate::exchange::{Awaited, Exchange, Waiting};
+use crate::failure::Delivery;
+use crate::ids::ExchangeId;
+use crate::link::base::Base;
+use crate::link::effects::{CallEffect, ListeningEffect};
+use crate::message::code::INVALID_PARAMS;
+use crate::message::{Answer, Json};
+use crate::moment::Moment;
+
+impl Calls {
+    /// Answers a request of the legacy era that a stateless server does not know. Returns whether it was one.
+    pub(super) fn stand_in(&mut self, base: &mut Base, now: Moment, id: ExchangeId) -> bool {
+        let Some(exchange) = self.get(id) else { return false };
+        let done = || Ok(Answer::Result(Json::empty_object()));
+        match &*exchange.call.method {
+            "logging/setLevel" if !is_level(exchange) => {
+                let answer = Answer::refusal(INVALID_PARAMS, "there is no such log level");
+                self.finish(base, now, id, Ok(answer), None);
+            }
+            // Each later request carries the level.
+            "logging/setLevel" => self.finish(base, now, id, done(), None),
+            "resources/unsubscribe" => {
+                self.finish(base, now, id, done(), None);
+                base.cx.then(ListeningEffect::Anew);
+            }
+            "resources/subscribe" => {
+                base.session.remember(exchange);
+                self.wait(base, now, id, Waiting::Acknowledgement);
+                base.cx.then(ListeningEffect::Anew);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Returns the calls that wait for the acknowledgement of a subscription, each with its resource.
+    pub(crate) fn subscribers(&self) -> Vec<(ExchangeId, Option<Box<str>>)> {
+        let waiting = self.iter().filter(|it| it.awaits(Awaited::Acknowledgement));
+        waiting.map(|it| (it.id, subject(it))).collect()
+    }
+
+    /// Notes that the server was asked for all subscriptions that calls wait for.
+    pub(crate) fn subscriptions_sent(&mut self) {
+        for id in self.ids_where(|it| it.awaits(Awaited::Acknowledgement)) {
+            if let Some(exchange) = self.get_mut(id) {
+                exchange.counters.note(Delivery::Unknown);
+                exchange.counters.attempts += 1;
+            }
+        }
+    }
+
+    /// Ends the subscribers to resources that satisfy `is_meant` with the server's refusal.
+    pub(crate) fn refuse_subscribers(
+        &self,
+        base: &mut Base,
+        answer: &Answer,
+        is_meant: impl Fn(&str) -> bool,
+    ) {
+        for (id, uri) in self.subscribers() {
+            if is_meant(&uri.unwrap_or_default()) {
+                base.cx.then(CallEffect::RefuseSubscriber(id, answer.clone()));
+            }
+        }
+    }
+
+    pub(super) fn refuse_subscriber(
+        &mut self,
+        base: &mut Base,
+        now: Moment,
+        id: ExchangeId,
+        answer: Answer,
+    ) {
+        let Some(exchange) = self.get(id) else { return };
+        base.session.forget_subscription(&subject(exchange).unwrap_or_default());
+        self.finish(base, now, id, Ok(answer), None);
+    }
+}
+
+/// Drops a subscription whose call ended without the server's acknowledgement.
+pub(super) fn forget_subscriber(base: &mut Base, exchange: &Exchange) {
+    if exchange.awaits(Awaited::Acknowledgement)
+        && let Some(uri) = subject(exchange)
+    {
+        base.session.forget_subscription(&uri);
+    }
+}
+
+/// Whether a `logging/setLevel` names a level that exists: each request to a stateless server would carry it.
+fn is_level(exchange: &Exchange) -> bool {
+    let level = exchange.params.text().and_then(|params| params.member("level"));
+    let level = level.and_then(|level| level.read::<String>());
+    level.is_some_and(|level| LEVELS.contains(&level.as_str()))
+}
+
+/// Returns the resource that a subscription is about.
+fn subject(exchange: &Exchange) -> Option<Box<str>> {
+    let uri = exchange.params.text()?.member("uri")?;
+    uri.read::<String>().map(Into::into)
+}
+
+const LEVELS: [&str; 8] =
+    ["alert", "critical", "debug", "emergency", "error", "info", "notice", "warning"];

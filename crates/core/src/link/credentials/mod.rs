@@ -1,0 +1,190 @@
+//! Credentials: renewed once for all calls whose token was refused.
+//!
+//! ```text
+//!   step_up   more scope, for the calls that were refused for lack of it
+//! ```
+
+mod step_up;
+
+pub(crate) use step_up::scope_failed;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::event::Event;
+use crate::exchange::{Awaited, Ending};
+use crate::head::Challenge;
+use crate::ids::CredentialsId;
+use crate::moment::Moment;
+use crate::outcome::{Kind, Reason};
+use crate::output::Action;
+
+use super::context::Context;
+use super::effects::{CallEffect, HealthEffect, ListeningEffect, NoticeEffect, SessionEffect};
+use super::timers::Timer;
+use step_up::StepUp;
+
+/// Whether the credentials in force are good, and whether better ones are on their way.
+#[derive(Debug, Default)]
+pub(crate) struct Credentials {
+    /// Better than which credentials the hook was asked for, until it comes back. It may be a person logging
+    /// in, who is not asked twice.
+    asked: Option<CredentialsId>,
+    /// Whether calls wait for the hook.
+    is_renewing: bool,
+    /// Whether there is a hook that has not returned anything yet.
+    is_missing: bool,
+    /// Whether more scope is on its way.
+    step_up: StepUp,
+}
+
+impl Credentials {
+    /// Whether calls wait for the hook.
+    pub(crate) const fn is_renewing(&self) -> bool {
+        self.is_renewing
+    }
+
+    /// Makes the link ask its hook before it sends anything.
+    pub(crate) const fn await_first(&mut self) {
+        self.is_missing = true;
+    }
+
+    /// Whether requests must wait for the hook, which is asked if it has not been.
+    pub(crate) fn must_await(&mut self, cx: &mut Context, now: Moment) -> bool {
+        if self.is_missing {
+            self.renew(cx, now, cx.credentials, None);
+        }
+        self.is_renewing
+    }
+
+    /// Row 22: asks the hook for better credentials, once for all refusals. A refusal of credentials that
+    /// were replaced meanwhile is ignored.
+    pub(crate) fn renew(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        rejected: CredentialsId,
+        challenge: Option<Challenge>,
+    ) {
+        if self.is_renewing {
+            return;
+        }
+        if rejected < cx.credentials {
+            return release_waiters(cx);
+        }
+        let rejected = cx.credentials;
+        self.is_renewing = true;
+        cx.timers.set(Timer::Credentials, Some(now + LIMIT));
+        if self.asked.is_none() {
+            self.asked = Some(rejected);
+            cx.act(Action::RenewCredentials { rejected, challenge });
+        }
+    }
+
+    /// Handles the hook's reply: better credentials, or none.
+    pub(crate) fn came(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        rejected: CredentialsId,
+        renewed: Result<(), NoCredentials>,
+    ) {
+        let is_reply = self.asked == Some(rejected);
+        let is_current = rejected == cx.credentials;
+        if is_reply {
+            self.asked = None;
+        }
+        match renewed {
+            Ok(()) if is_reply || is_current => self.put_in_force(cx),
+            Err(none) if is_current && self.is_renewing => self.failed(cx, &none),
+            // Credentials that came by a step-up while the hook was at work have been refused, too.
+            Err(_) if is_reply && self.is_renewing => {
+                self.is_renewing = false;
+                self.renew(cx, now, cx.credentials, None);
+            }
+            _ => {}
+        }
+    }
+
+    /// Lets everything that waits for credentials go on with new ones.
+    fn put_in_force(&mut self, cx: &mut Context) {
+        self.is_renewing = false;
+        cx.credentials = cx.credentials.next();
+        cx.timers.set(Timer::Credentials, None);
+        if !std::mem::take(&mut self.is_missing) {
+            cx.tell(Event::CredentialsRenewed);
+        }
+        release_waiters(cx);
+        cx.then(ListeningEffect::Hurry);
+        cx.then(HealthEffect::ProbeWithCredentials);
+    }
+
+    /// Ends what waits for the hook, which failed or took too long.
+    pub(crate) fn failed(&mut self, cx: &mut Context, none: &NoCredentials) {
+        self.is_renewing = false;
+        cx.timers.set(Timer::Credentials, None);
+        none.tell(cx);
+        let ending = Ending::new(Kind::Unauthorized, none.as_reason());
+        cx.then(CallEffect::EndAll(Awaited::Credentials, ending.clone()));
+        cx.then(SessionEffect::CredentialsFailed(ending));
+        cx.then(NoticeEffect::CredentialsFailed);
+        let ending = Ending::new(Kind::Unauthorized, Reason::Nothing);
+        cx.then(CallEffect::EndAll(Awaited::Acknowledgement, ending));
+        cx.then(ListeningEffect::CredentialsFailed);
+    }
+}
+
+/// The reply of a credentials hook that has no better credentials.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NoCredentials {
+    reason: Option<Arc<str>>,
+}
+
+impl NoCredentials {
+    /// Returns a refusal without a reason.
+    pub const fn new() -> Self {
+        Self { reason: None }
+    }
+
+    /// Returns a refusal with a reason. People read it, so it must hold no secret.
+    pub fn because(reason: impl Into<Arc<str>>) -> Self {
+        Self { reason: Some(reason.into()) }
+    }
+
+    fn as_reason(&self) -> Reason {
+        Reason::Credentials(self.to_string().into())
+    }
+
+    fn tell(&self, cx: &mut Context) {
+        cx.tell(Event::CredentialsFailed { reason: self.reason.clone() });
+    }
+}
+
+impl fmt::Display for NoCredentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no better credentials could be had")?;
+        match &self.reason {
+            Some(reason) => write!(f, ": {reason}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for NoCredentials {}
+
+/// Lets everything go on that waits for credentials.
+fn release_waiters(cx: &mut Context) {
+    cx.then(SessionEffect::CredentialsCame);
+    cx.then(ListeningEffect::CredentialsCame);
+    cx.then(CallEffect::LetOutAll(Awaited::Credentials));
+    cx.then(NoticeEffect::CredentialsCame);
+}
+
+/// Returns the refusal for a hook that exceeded its time limit.
+pub(crate) fn too_late() -> NoCredentials {
+    NoCredentials::because("none came within 30 s")
+}
+
+/// How long calls wait for the hook.
+const LIMIT: Duration = Duration::from_secs(30);
