@@ -1,9 +1,11 @@
 //! Errors for callers whose call got no answer of its server: the whole story, and the facts.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough::error::CallError;
 use ridethrough_core::Facts;
+use ridethrough_core::answer::words::harmless;
 use ridethrough_core::message::{Answer, code};
 
 /// Returns the answer for a call that ended without one.
@@ -33,13 +35,27 @@ pub(crate) fn no_link(server: &str, why: &str) -> Answer {
     Facts::unsent("noLink").at(server).answer(code::SERVER_ERROR, &message)
 }
 
-/// Returns the refusal of a call for which there is no server.
-pub(crate) fn unknown(what: &str, name: &str) -> Answer {
+/// Returns the refusal of a call for which there is no server. It may belong to one of the servers that could
+/// not be asked, if there are any.
+pub(crate) fn unknown(what: &str, name: &str, unread: &[Arc<str>]) -> Answer {
+    let name: String = harmless(name).chars().take(LONGEST_NAME).collect();
+    if unread.is_empty() {
+        let message = format!(
+            "there is no {what} `{name}` here\n  tried: the lists of all servers were compared\n\
+             hint: ask for the list, which says what there is"
+        );
+        return Answer::refusal(code::INVALID_PARAMS, &message);
+    }
+    let named: Vec<_> = unread.iter().map(|it| format!("`{it}`")).collect();
+    let (named, verb) = (named.join(", "), if unread.len() == 1 { "was" } else { "were" });
     let message = format!(
-        "there is no {what} `{name}` here\n  tried: the lists of all servers were compared\n\
-         hint: ask for the list, which says what there is"
+        "no {what} `{name}` is known here, and {named} could not be asked\n  \
+         tried: the lists of all other servers were compared; nothing was sent\n\
+         hint: it may belong to what {verb} not asked; try again when that answers"
     );
-    Answer::refusal(code::INVALID_PARAMS, &message)
+    let mut facts = Facts::unsent("notListed");
+    facts.retry_after_ms = Some(millis(AGAIN));
+    facts.answer(code::INVALID_PARAMS, &message)
 }
 
 fn millis(time: Duration) -> u64 {
@@ -47,6 +63,8 @@ fn millis(time: Duration) -> u64 {
 }
 
 const AGAIN: Duration = Duration::from_secs(1);
+/// Of a name that is repeated in an error.
+const LONGEST_NAME: usize = 200;
 
 #[cfg(test)]
 mod tests {

@@ -31,6 +31,9 @@ pub struct ServerSettings {
     pub links: usize,
     /// How long a shared link without a call stays open; 5 minutes by default.
     pub idle: Duration,
+    /// How long a request may take in all; if it is not given, the client's policy decides: 10 minutes for a
+    /// call of a tool, and a minute for everything else.
+    pub timeout: Option<Duration>,
 }
 
 /// Who shares a link to a server.
@@ -102,6 +105,7 @@ impl ServerSettings {
             queue: 256,
             links: 64,
             idle: Duration::from_secs(300),
+            timeout: None,
         }
     }
 
@@ -110,7 +114,7 @@ impl ServerSettings {
         self.connect.fingerprint() == other.connect.fingerprint()
             && self.share == other.share
             && (self.places, self.queue, self.links) == (other.places, other.queue, other.links)
-            && self.idle == other.idle
+            && (self.idle, self.timeout) == (other.idle, other.timeout)
     }
 }
 

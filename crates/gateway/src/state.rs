@@ -227,6 +227,13 @@ impl GatewayState {
         list.running.as_ref().is_some_and(is_slow) || list.last.is_some_and(|(_, good)| !good)
     }
 
+    /// Whether a list of this server could not be read, or is still being read.
+    pub(crate) fn is_unread(upstream: &Upstream, kind: ListKind) -> bool {
+        let lists = lock(&upstream.lists);
+        let Some(list) = lists.get(&kind) else { return false };
+        list.running.is_some() || list.last.is_some_and(|(_, is_good)| !is_good)
+    }
+
     /// Waits for the lists of all servers that a caller sees, but for none that is sick longer than a second.
     /// Returns those whose lists are what was last known.
     pub(crate) async fn renew(

@@ -187,6 +187,9 @@ pub(crate) fn not_taken(why: Refused) -> Reply {
             );
             refusal(StatusCode::TOO_MANY_REQUESTS, code::SERVER_ERROR, &message)
         }
+        Refused::Unreadable(Unreadable::Ambiguous) => {
+            wrong("a member by which requests are told apart is there twice; nothing was run")
+        }
         Refused::Unreadable(Unreadable::NotJson) => {
             unreadable(StatusCode::BAD_REQUEST, "this is not JSON")
         }

@@ -67,7 +67,7 @@ fn check_programs(path: &Path, file: &GatewayFile) -> Result<(), Misuse> {
 }
 
 fn settings(server: GatewayServer) -> ServerSettings {
-    let GatewayServer { name, reached, rules, share, places, queue, links, idle } = server;
+    let GatewayServer { name, reached, rules, share, places, queue, links, idle, timeout } = server;
     let mut settings = ServerSettings::new(&name, ServerWay::new(reached));
     settings.approved = rules.is_pinned.then(|| pins::read(&name)).flatten();
     settings.rules = rules;
@@ -76,6 +76,7 @@ fn settings(server: GatewayServer) -> ServerSettings {
     settings.queue = queue.unwrap_or(settings.queue);
     settings.links = links.unwrap_or(settings.links);
     settings.idle = idle.unwrap_or(settings.idle);
+    settings.timeout = timeout;
     settings
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct GatewayServer {
     pub(crate) queue: Option<usize>,
     pub(crate) links: Option<usize>,
     pub(crate) idle: Option<Duration>,
+    /// How long a request may take.
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// Reads a config file for the gateway; or says everything that is wrong with it, each in a line.
@@ -116,9 +118,9 @@ impl Reading<'_> {
             places: self.number(node, "places", 1..=10_000),
             queue: self.number(node, "queue", 0..=100_000),
             links: self.number(node, "links", 1..=10_000),
-            idle: self
-                .number(node, "idle", 1..=86_400)
-                .map(|it| Duration::from_secs(it.try_into().unwrap_or(u64::MAX))),
+            idle: self.seconds(node, "idle"),
+            // Hosts have a `timeout` too, some in seconds and some in milliseconds.
+            timeout: self.seconds(node, "timeout_seconds"),
         })
     }
 
@@ -188,6 +190,11 @@ impl Reading<'_> {
                 false
             }
         }
+    }
+
+    fn seconds(&mut self, node: &Node, key: &str) -> Option<Duration> {
+        let seconds = self.number(node, key, 1..=86_400)?;
+        Some(Duration::from_secs(seconds.try_into().unwrap_or(u64::MAX)))
     }
 
     fn number(
@@ -263,7 +270,7 @@ mod tests {
             "ridethrough.toml",
             "timeout = 2\n[gateway]\nchildren = 7\n[servers.a]\nurl = 'https://a.example/mcp'\n\
              prefix = false\nallow = ['read*']\ndeny = ['x']\nhide = ['y']\nread_only = true\n\
-             pin = true\nshare = 'all'\nplaces = 3\nqueue = 0\nlinks = 2\nidle = 60\n\
+             pin = true\nshare = 'all'\nplaces = 3\nqueue = 0\nlinks = 2\nidle = 60\ntimeout_seconds = 90\n\
              [servers.a.rename]\nold = 'new'\n",
         )
         .unwrap();
@@ -277,6 +284,7 @@ mod tests {
         assert_eq!(server.share, Some(Share::All));
         assert_eq!((server.places, server.queue, server.links), (Some(3), Some(0), Some(2)));
         assert_eq!(server.idle, Some(Duration::from_secs(60)));
+        assert_eq!(server.timeout, Some(Duration::from_secs(90)));
     }
 
     #[test]

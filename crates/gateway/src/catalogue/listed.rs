@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ridethrough_core::answer::words::{harmless, is_harmful};
 use ridethrough_core::message::{Json, ListKind};
 
 use super::names::{Names, Owner};
@@ -57,7 +58,15 @@ impl Listed {
         let mut items: Vec<Item> = Vec::with_capacity(elements.len());
         let mut seen = BTreeSet::new();
         let named = elements.iter().filter_map(|it| Some((key_of(kind, it)?, it)));
-        let named: Vec<_> = named.filter(|(name, _)| seen.insert(name.clone())).collect();
+        let named = named.filter(|(name, _)| seen.insert(name.clone()));
+        // Hosts show names to people and models, and match them with rules. A name that looks like another
+        // is worse than none.
+        let is_fit = |name: &str| self.rules.renames.contains_key(name) || !has_harm(name);
+        let (named, unfit): (Vec<_>, Vec<_>) = named.partition(|(name, _)| is_fit(name));
+        notices.extend(unfit.into_iter().map(|(name, _)| {
+            let name = harmless(&name).chars().take(LONGEST_TOLD).collect();
+            Notice::Unfit { server: self.name.clone(), name }
+        }));
         if kind == ListKind::Tools {
             self.defined = named.iter().map(|(name, it)| (name.clone(), (*it).clone())).collect();
             notices.extend(self.approve_first());
@@ -136,5 +145,11 @@ fn key_of(kind: ListKind, element: &Json) -> Option<String> {
     (!name.is_empty() && name.len() <= LONGEST).then_some(name)
 }
 
+fn has_harm(name: &str) -> bool {
+    name.chars().any(is_harmful)
+}
+
+/// Of a name that people are told.
+const LONGEST_TOLD: usize = 200;
 /// A longer name does not fit in a cursor.
 const LONGEST: usize = 32 * 1024;

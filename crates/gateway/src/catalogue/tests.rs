@@ -73,6 +73,28 @@ fn renames_filters_and_hidden_tools_hold_for_lists_and_calls() {
     assert!(catalogue.route(ListKind::Tools, "look", &alone).is_some());
 }
 
+/// A terminal obeys such characters, and a person takes one name for another.
+#[test]
+fn names_that_steer_a_terminal_or_hide_text_are_left_out_and_told() {
+    let rules =
+        Rules { renames: [("r\n".to_owned(), "r".to_owned())].into(), ..Rules::default() };
+    let mut catalogue = with(&[("a", rules)]);
+    let odd = ["t\\u001b[2J", "t\\n", "t\u{202e}", "t\u{200b}", "r\\n", "t"].map(tool);
+
+    let (_, notices) = catalogue.replace("a", ListKind::Tools, &odd);
+
+    assert_eq!(page(&catalogue, &Scope::All), r#"{"tools":[{"name":"r"},{"name":"a_t"}]}"#);
+    assert_eq!(route(&catalogue, "a_t\n"), None);
+    assert_eq!(notices.len(), 4, "{notices:?}");
+    for notice in &notices {
+        let told = notice.to_string();
+        assert!(told.starts_with("`t") && told.contains("is left out"), "{told}");
+        assert!(!told.contains(ridethrough_core::answer::words::is_harmful), "{told:?}");
+    }
+    let resource = json("{\"uri\":\"x:\\u0007\",\"name\":\"n\"}");
+    assert_eq!(catalogue.replace("a", ListKind::Resources, &[resource]).1.len(), 1);
+}
+
 /// A caller may remember a tool from before the rule.
 #[test]
 fn a_tool_that_stops_saying_that_it_only_reads_cannot_be_called_any_more() {

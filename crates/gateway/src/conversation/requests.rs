@@ -35,8 +35,8 @@ pub(crate) async fn answer(context: Arc<Context>, request: Request) -> Answer {
     let addressed = Addressed::read(method, request.params.as_ref());
     match (addressed, &context.scope) {
         (Some(addressed), _) => match resolve(&context, &addressed).await {
-            Some(route) => call(&context, request, &addressed, &route).await,
-            None => fault::unknown(addressed.what(), addressed.text()),
+            Ok(route) => call(&context, request, &addressed, &route).await,
+            Err(unread) => fault::unknown(addressed.what(), addressed.text(), &unread),
         },
         (None, _) if Addressed::is_needed(method) => {
             let why = "the params do not say whom it is for: a name or a URI is missing";
@@ -106,8 +106,9 @@ async fn list(context: &Context, kind: ListKind, params: Option<&Json>) -> Answe
     }
 }
 
-/// Finds the server of a name. If it is unknown, the lists that were never read are read first.
-async fn resolve(context: &Context, addressed: &Addressed) -> Option<Route> {
+/// Finds the server of a name. If it is unknown, the lists are read first. Returns the servers whose lists could
+/// not be read, if it is still unknown then.
+async fn resolve(context: &Context, addressed: &Addressed) -> Result<Route, Vec<Arc<str>>> {
     let look = || {
         let catalogue = context.state.catalogue();
         match addressed {
@@ -116,7 +117,7 @@ async fn resolve(context: &Context, addressed: &Addressed) -> Option<Route> {
         }
     };
     if let Some(route) = look() {
-        return Some(route);
+        return Ok(route);
     }
     let kinds: &[ListKind] = match addressed {
         Addressed::Name(ListKind::Tools, _) => &[ListKind::Tools],
@@ -145,7 +146,15 @@ async fn resolve(context: &Context, addressed: &Addressed) -> Option<Route> {
             _ = all_read => look(),
         }
     };
-    timeout(FIRST_LOOK, looking).await.unwrap_or_else(|_| look())
+    let found = timeout(FIRST_LOOK, looking).await.unwrap_or_else(|_| look());
+    found.ok_or_else(|| unread(context, kinds))
+}
+
+/// Returns the servers of which one of these lists is not what they would say now.
+fn unread(context: &Context, kinds: &[ListKind]) -> Vec<Arc<str>> {
+    let all = context.state.seen(&context.scope).into_iter();
+    let unread = all.filter(|it| kinds.iter().any(|kind| GatewayState::is_unread(it, *kind)));
+    unread.map(|it| it.name().clone()).collect()
 }
 
 /// Makes a call under the server's own name for what is called.
@@ -207,7 +216,11 @@ async fn pass(context: &Arc<Context>, upstream: &Arc<Upstream>, request: Request
         Err(why) => return fault::no_link(name, &why),
     };
     let has_progress = wants_progress(request.params.as_ref());
-    let (call, track) = link.client.request(&*request.method, request.params).tracked();
+    let mut call = link.client.request(&*request.method, request.params);
+    if let Some(time) = upstream.settings.timeout {
+        call = call.timeout(time);
+    }
+    let (call, track) = call.tracked();
     let _known = link.know(track, context.number, request.id);
     let outcome = call.answer().await;
     if has_progress {
