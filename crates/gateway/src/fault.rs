@@ -8,6 +8,8 @@ use ridethrough_core::Facts;
 use ridethrough_core::answer::words::harmless;
 use ridethrough_core::message::{Answer, code};
 
+use crate::quota::OverQuota;
+
 /// Returns the answer for a call that ended without one.
 pub(crate) fn unanswered(server: &str, error: &CallError) -> Answer {
     let message = format!("server `{server}`: {}", error.story());
@@ -22,6 +24,27 @@ pub(crate) fn full(server: &str, places: usize, queue: usize) -> Answer {
         "server `{server}`: {places} calls are under way, and {queue} wait for them\n  \
          tried: nothing was sent\n\
          hint: try again in a second, or raise `places` of this server; other servers are not affected"
+    );
+    facts.answer(code::SERVER_ERROR, &message)
+}
+
+/// Returns the refusal of a call beyond what its principal may make.
+pub(crate) fn over_quota(over: OverQuota) -> Answer {
+    let mut facts = Facts::unsent("quotaExceeded");
+    let (what, wait) = match over {
+        OverQuota::InFlight { most } => {
+            (format!("{most} calls of yours are under way, and that is all you may have"), AGAIN)
+        }
+        OverQuota::PerMinute { most, retry_after } => {
+            (format!("you may make {most} calls in a minute, and have made them"), retry_after)
+        }
+    };
+    let wait = wait.max(Duration::from_millis(1));
+    facts.retry_after_ms = Some(millis(wait));
+    let seconds = wait.as_secs_f64().ceil();
+    let message = format!(
+        "{what}\n  tried: nothing was sent\nhint: try again in {seconds} s, or ask whoever runs the gateway \
+         for more"
     );
     facts.answer(code::SERVER_ERROR, &message)
 }

@@ -1,7 +1,7 @@
 //! Messages with their bytes: a single one, or the members of a batch, each ready to be written on a line.
 
 use bytes::Bytes;
-use ridethrough_core::message::{Elements, Incoming, Json, Message};
+use ridethrough_core::message::{Elements, Incoming, Json, Message, reserved};
 
 /// A message and its bytes, which contain no line end.
 #[derive(Clone, Debug)]
@@ -128,12 +128,8 @@ const PARAMS: [&str; 14] = [
     "uri",
 ];
 /// The members of `_meta` that the server reads.
-const META: [&str; 4] = [
-    "io.modelcontextprotocol/clientCapabilities",
-    "io.modelcontextprotocol/logLevel",
-    "io.modelcontextprotocol/protocolVersion",
-    "progressToken",
-];
+const META: [&str; 4] =
+    [reserved::CAPABILITIES, reserved::LOG_LEVEL, reserved::VERSION, "progressToken"];
 const REFERENCE: [&str; 3] = ["name", "type", "uri"];
 /// The most messages of a batch: as many as there may be calls under way.
 pub(crate) const MOST_PARTS: usize = 1000;

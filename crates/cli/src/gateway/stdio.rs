@@ -19,7 +19,7 @@ pub(super) async fn serve(
     reader: impl AsyncRead + Unpin,
     mut writer: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    let caller = Caller::new(Principal::new("host"), "");
+    let caller = Caller::new(Principal::owner(), "");
     let opened = gateway.open(&caller).await.map_err(|it| io::Error::other(it.what))?;
     let Conversation { outbox, inbox, open } = opened;
     let mut inbox = inbox.fuse();
@@ -86,7 +86,10 @@ async fn read(
                 continue;
             }
             let Some(letter) = letter(&line) else {
-                let answer = Answer::refusal(code::PARSE_ERROR, "the line is no JSON-RPC message, or has a member twice");
+                let answer = Answer::refusal(
+                    code::PARSE_ERROR,
+                    "the line is no JSON-RPC message, or has a member twice",
+                );
                 // Nobody waits for it when the host is gone.
                 let _ = refuse.send(unread(&answer)).await;
                 continue;

@@ -10,6 +10,7 @@ use ridethrough_gateway::{Prefix, Rules, Share};
 
 use super::entry::{Entry, EntryKind, meant_key};
 use super::file::{File, Trust, Unread};
+use super::gateway_access::GatewayAccess;
 use super::host::Host;
 use super::places::{ConfigPlace, ConfigScope, Folders};
 use super::reach::Reached;
@@ -20,6 +21,8 @@ use crate::options;
 pub(crate) struct GatewayFile {
     /// The most processes of local servers at once.
     pub(crate) children: Option<usize>,
+    /// Who may come in, and what they may.
+    pub(crate) access: GatewayAccess,
     pub(crate) servers: Vec<GatewayServer>,
     /// The names of servers that are switched off.
     pub(crate) disabled: Vec<String>,
@@ -61,7 +64,7 @@ pub(crate) fn read_for_gateway(path: &Path) -> Result<GatewayFile, Vec<String>> 
 }
 
 /// A file that is being read, and what was found wrong with it.
-struct Reading<'a> {
+pub(super) struct Reading<'a> {
     file: &'a File,
     faults: Vec<String>,
 }
@@ -71,6 +74,7 @@ impl Reading<'_> {
         let file = self.file;
         let gateway = file.document.root.get("gateway");
         let children = gateway.and_then(|it| self.number(it, "children", 1..=10_000));
+        let access = self.access(gateway, file.place.path.parent());
         let mut servers = Vec::new();
         let mut disabled = Vec::new();
         // Servers that a host keeps for one project are not for a gateway.
@@ -81,7 +85,7 @@ impl Reading<'_> {
             }
             servers.extend(self.server(entry, folders));
         }
-        GatewayFile { children, servers, disabled }
+        GatewayFile { children, access, servers, disabled }
     }
 
     fn server(&mut self, entry: &Entry, folders: &Folders) -> Option<GatewayServer> {
@@ -167,7 +171,7 @@ impl Reading<'_> {
         }
     }
 
-    fn texts(&mut self, node: &Node, key: &str) -> Vec<String> {
+    pub(super) fn texts(&mut self, node: &Node, key: &str) -> Vec<String> {
         let Some(list) = node.get(key) else { return Vec::new() };
         let texts = match &list.value {
             Value::Array(items) => {
@@ -181,7 +185,7 @@ impl Reading<'_> {
         texts.unwrap_or_default()
     }
 
-    fn flag(&mut self, node: &Node, key: &str) -> bool {
+    pub(super) fn flag(&mut self, node: &Node, key: &str) -> bool {
         match node.get(key) {
             None => false,
             Some(Node { value: Value::Flag(flag), .. }) => *flag,
@@ -197,7 +201,7 @@ impl Reading<'_> {
         Some(Duration::from_secs(seconds.try_into().unwrap_or(u64::MAX)))
     }
 
-    fn number(
+    pub(super) fn number(
         &mut self,
         node: &Node,
         key: &str,
@@ -216,7 +220,7 @@ impl Reading<'_> {
         number
     }
 
-    fn fault(&mut self, place: usize, what: &str) {
+    pub(super) fn fault(&mut self, place: usize, what: &str) {
         let text = self.file.document.text.as_bytes();
         self.faults.push(Broken::at(text, place, what).to_string());
     }
@@ -232,7 +236,7 @@ fn at<'a>(node: &'a Node, span: &std::ops::Range<usize>) -> Option<&'a Node> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::fs;
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -324,7 +328,7 @@ mod tests {
         );
     }
 
-    fn read(name: &str, text: &str) -> Result<GatewayFile, Vec<String>> {
+    pub(in crate::import) fn read(name: &str, text: &str) -> Result<GatewayFile, Vec<String>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = format!("ridethrough-gateway-{}-{number}", std::process::id());
