@@ -4,9 +4,14 @@
 
 mod config;
 mod connect;
+mod door;
+mod http_access;
+mod issuer;
 mod kept_lists;
 mod pins;
+mod principals;
 mod reload;
+mod socket;
 mod stdio;
 mod token;
 
@@ -17,7 +22,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use ridethrough_gateway::{Gateway, GatewayNews, GatewaySettings, ListStore, Notice};
-use ridethrough_server::{AccessPolicy, Server, Settings, Tls, Token};
+use ridethrough_server::{Server, Settings, Tls};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::time::timeout;
@@ -31,7 +36,11 @@ use crate::import::safe;
 use crate::out;
 
 use config::GatewayConfig;
+use door::Door;
+use http_access::HttpAccess;
 use kept_lists::KeptLists;
+use principals::TokenCommand;
+use socket::OwnersSocket;
 
 /// What `gateway` is asked for.
 #[derive(clap::Args)]
@@ -45,6 +54,9 @@ pub(crate) struct GatewayArgs {
     /// Where to listen; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8809")]
     listen: ListenAddress,
+    /// Listen on a Unix socket, too, which only you can open: no token is needed there
+    #[arg(long, value_name = "PATH", conflicts_with = "stdio")]
+    socket: Option<PathBuf>,
     /// Speak on stdin and stdout instead, for a host that starts processes
     #[arg(long, conflicts_with_all = ["listen", "no_token", "token_env", "hosts", "origins", "tls_cert", "tls_key"])]
     stdio: bool,
@@ -89,6 +101,9 @@ enum GatewayCommand {
     },
     /// Prints the JSON Schema of the config file.
     Schema,
+    /// Makes, lists and takes away the tokens of principals.
+    #[command(subcommand)]
+    Token(TokenCommand),
 }
 
 pub(crate) fn play(args: &GatewayArgs) -> Result<ExitCode> {
@@ -99,19 +114,25 @@ pub(crate) fn play(args: &GatewayArgs) -> Result<ExitCode> {
             out::print(|out| write!(out, "{SCHEMA}"))?;
             Ok(ExitCode::SUCCESS)
         }
+        Some(GatewayCommand::Token(command)) => command.run(),
         None => args.run(),
     }
 }
 
 fn check(named: Option<&PathBuf>) -> Result<ExitCode> {
     let path = config::path(named.map(PathBuf::as_path))?;
-    let GatewayConfig { servers, disabled, .. } = config::read(&path)?;
+    let GatewayConfig { servers, disabled, access, tokens, .. } = config::read(&path)?;
+    let names: Vec<_> = access.rights.principals.keys().map(String::as_str).collect();
     out::print(|out| {
         for server in &servers {
             let kind = if server.connect.is_local() { "a program" } else { "a URL" };
             writeln!(out, "{}: {kind}", safe(&server.name))?;
         }
-        disabled.iter().try_for_each(|name| writeln!(out, "{}: switched off", safe(name)))
+        disabled.iter().try_for_each(|name| writeln!(out, "{}: switched off", safe(name)))?;
+        names.iter().try_for_each(|name| {
+            let has_token = if tokens.has(name) { "with a token" } else { "without a token" };
+            writeln!(out, "{}: a principal {has_token}", safe(name))
+        })
     })
 }
 
@@ -128,7 +149,12 @@ impl GatewayArgs {
         let config = config::read(&path)?;
         let voice = Voice::new().context("no thread could be started")?;
         let tls = self.tls(&voice)?;
-        let front = if self.stdio { Front::Stdio } else { Front::Http(Box::new(self.access()?)) };
+        let door = Door::new(&config);
+        let front = if self.stdio {
+            Front::Stdio
+        } else {
+            Front::Http(Box::new(self.access(&config, &door)?))
+        };
         let stop = ExposeStop::listen(voice.clone(), DRAINING + CLOSING + FAREWELL);
         let mut stop = stop.context("nobody could be made to listen for signals")?;
         let runtime = runtime::Builder::new_multi_thread()
@@ -140,7 +166,7 @@ impl GatewayArgs {
             let count = config.servers.len();
             let gateway = gateway(config, &voice);
             let following = async {
-                reload::follow(&path, &gateway, &voice).await;
+                reload::follow(&path, &gateway, &door, &voice).await;
                 // It never ends by itself.
                 std::future::pending::<()>().await;
             };
@@ -148,7 +174,8 @@ impl GatewayArgs {
                 match front {
                     Front::Stdio => on_stdio(&gateway, &mut stop).await,
                     Front::Http(access) => {
-                        self.on_http(&gateway, *access, (tls, count), &mut stop, &voice).await
+                        self.on_http(&gateway, *access, (tls, count, &door), &mut stop, &voice)
+                            .await
                     }
                 }
             };
@@ -162,78 +189,35 @@ impl GatewayArgs {
         code
     }
 
-    /// Decides who is let in.
-    fn access(&self) -> Result<HttpAccess> {
-        if self.no_token && !self.listen.is_local() {
-            return Err(misuse(
-                "`--no-token` would let every machine that reaches this address in",
-                "leave `--no-token` out, or listen on 127.0.0.1",
-            )
-            .into());
-        }
-        let (token, told) = match &self.token_env {
-            _ if self.no_token => {
-                (None, "whoever is on this machine may call it: there is no token".to_owned())
-            }
-            Some(name) => {
-                let text = std::env::var(name).unwrap_or_default();
-                let token = Token::new(text.trim()).map_err(|error| {
-                    let what =
-                        format!("the variable `{name}` of `--token-env` holds none: {error}");
-                    misuse(&what, "set it to a token")
-                })?;
-                (Some(token), format!("clients must show the token of `{name}`"))
-            }
-            None => {
-                let kept = token::read_or_make()?;
-                let path = safe(&kept.path.to_string_lossy());
-                (Some(kept.token), format!("clients must show the token in {path}:"))
-            }
-        };
-        let mut access = AccessPolicy::new(self.listen.ip(), token);
-        for host in &self.hosts {
-            access = access.allow_host(host).map_err(|error| {
-                misuse(&format!("`--allow-host`: {error}"), "write it as `--allow-host box.local`")
-            })?;
-        }
-        for origin in &self.origins {
-            access = access.allow_origin(origin).map_err(|error| {
-                let hint = "write it as `--allow-origin https://app.example.com`";
-                misuse(&format!("`--allow-origin`: {error}"), hint)
-            })?;
-        }
-        Ok(HttpAccess { policy: access, told, is_kept: self.token_env.is_none() && !self.no_token })
-    }
-
-    fn tls(&self, voice: &Voice) -> Result<Option<Tls>> {
-        let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
-            return Ok(None);
-        };
-        let teller = voice.clone();
-        let tell = move |error| teller.tell(&format!("{error}; the old certificate stays in use"));
-        let tls = Tls::from_files(certificate, key, tell).map_err(|error| {
-            let hint = "both files are PEM: the chain of the certificate, and its private key";
-            misuse(&error.to_string(), hint)
-        })?;
-        Ok(Some(tls))
-    }
-
     async fn on_http(
         &self,
         gateway: &Gateway,
         access: HttpAccess,
-        (tls, count): (Option<Tls>, usize),
+        (tls, count, door): (Option<Tls>, usize, &Door),
         stop: &mut ExposeStop,
         voice: &Voice,
     ) -> Result<ExitCode> {
         let listener = self.listen.bind().await?;
+        let socket = self.socket.as_deref().map(OwnersSocket::bind).transpose()?;
         self.welcome(&listener, &access, count, voice)?;
         let settings =
             Settings::default().sessions(self.sessions.into()).idle(Duration::from_secs(self.idle));
         let server = Server::new(gateway.clone(), access.policy, settings, |_| {});
+        door.is_of(&server);
+        if let Some(path) = &self.socket {
+            let path = safe(&path.to_string_lossy());
+            voice.tell(&format!("your own programs need no token on the socket {path}"));
+        }
+        let on_socket = async {
+            match &socket {
+                Some(socket) => socket.accept(&server).await,
+                None => std::future::pending().await,
+            }
+        };
         let code = tokio::select! {
             code = stop.asked() => code,
             () = accept(listener, server.clone(), tls) => 1,
+            () = on_socket => 1,
         };
         drain(&server, voice).await;
         let closing = async {
@@ -282,13 +266,6 @@ enum Front {
     Stdio,
 }
 
-/// Who is let in over HTTP, and what people are told about it.
-struct HttpAccess {
-    policy: AccessPolicy,
-    told: String,
-    is_kept: bool,
-}
-
 /// Serves a host on stdin and stdout until it leaves, or a signal comes.
 async fn on_stdio(gateway: &Gateway, stop: &mut ExposeStop) -> Result<ExitCode> {
     let serving = stdio::serve(gateway, tokio::io::stdin(), tokio::io::stdout());
@@ -314,6 +291,7 @@ fn gateway(config: GatewayConfig, voice: &Voice) -> Gateway {
     };
     let mut settings = GatewaySettings::default();
     settings.children = config.children;
+    settings.access = Some(config.access.rights);
     settings.lists = KeptLists::of_user().map(|it| Arc::new(it) as Arc<dyn ListStore>);
     Gateway::new(config.servers, settings, tell)
 }
@@ -338,6 +316,8 @@ down or slow neither slows nor hides the others: its last known tools stand in, 
 with an error that says whether it may have run.
 
 The token is made at the first start and kept for you alone. `/healthz` and `/readyz` need none.
+Others get tokens of their own by `ridethrough gateway token add NAME`, and `[gateway.access]` of
+the file says what they may. What they may not call is not there for them.
 
 Exit codes: 0 its host left (with `--stdio`), 1 it failed, 2 wrong usage, 130, 131 or 143 ended
 by a signal.";

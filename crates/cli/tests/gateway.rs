@@ -110,7 +110,9 @@ async fn a_file_is_checked_without_starting_anything() {
 async fn the_schema_takes_the_example_of_the_documents() {
     let home = Home::new();
     let page = include_str!("../../../docs/gateway.md");
-    let example = page.split_once("```toml\n").unwrap().1.split_once("```").unwrap().0;
+    let examples = page.split("```toml\n").skip(1).map(|it| it.split_once("```").unwrap().0);
+    let example = &examples.collect::<Vec<_>>().join("\n");
+    assert!(example.contains("[gateway.access.jwt]"), "all parts of the page");
     home.write("ridethrough.toml", example);
     let parsed: toml::Value = toml::from_str(example).unwrap();
 
@@ -127,7 +129,107 @@ async fn the_schema_takes_the_example_of_the_documents() {
     assert!(jsonschema::is_valid(&schema, &example));
     assert!(!jsonschema::is_valid(&schema, &json!({"servers": {"a": {"url": "u", "places": 0}}})));
     assert!(!jsonschema::is_valid(&schema, &json!({"servers": {"a": {}}})));
+    let misspelt =
+        json!({"gateway": {"access": {"principals": {"a": {"allow": "*", "readonly": true}}}}});
+    assert!(!jsonschema::is_valid(&schema, &misspelt));
     assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn principals_have_tokens_of_their_own_and_see_what_they_may() {
+    let home = Home::new();
+    home.write("mcp.json", &with_access(&["a", "b"], &json!({"ada": {"allow": ["a"]}})));
+    let added = home.run(&["gateway", "token", "add", "ada"]).await;
+    let ada = text(&added.stdout).trim().to_owned();
+    assert_eq!((added.status.code(), ada.len()), (Some(0), 64), "{added:?}");
+    let kept = home.path("state/ridethrough/gateway-tokens.json");
+    assert!(!std::fs::read_to_string(&kept).unwrap().contains(&ada), "only its hash is kept");
+    assert_eq!(std::fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
+    let listed = home.run(&["gateway", "token", "list"]).await;
+    assert_eq!(text(&listed.stdout), "ada: 1 token\n");
+    let checked = home.run(&["gateway", "check", "--config", "mcp.json"]).await;
+    assert!(text(&checked.stdout).contains("ada: a principal with a token"), "{checked:?}");
+    let gateway = home.start(&["--config", "mcp.json", "--listen", "127.0.0.1:0"]).await;
+
+    assert_eq!(home.tools(&gateway.url).await, ["a_echo", "b_echo"]);
+    assert_eq!(home.tools_by(&gateway.url, &ada).await, ["a_echo"]);
+    let elsewhere = home.run_by(&["tools", &format!("{}/b", gateway.url)], &ada).await;
+    assert!(text(&elsewhere.stderr).contains("404"), "{elsewhere:?}");
+    let refused = home.run_by(&["call", &gateway.url, "b_echo", "--unchecked"], &ada).await;
+    assert!(text(&refused.stderr).contains("there is no tool `b_echo` here"), "{refused:?}");
+
+    home.write("mcp.json", &with_access(&["a", "b"], &json!({"ada": {"allow": {"b": ["e*"]}}})));
+    gateway.signal(Signal::HUP);
+    for _ in 0..100 {
+        if home.tools_by(&gateway.url, &ada).await == ["b_echo"] {
+            break;
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(home.tools_by(&gateway.url, &ada).await, ["b_echo"]);
+
+    let session = begin_session(&gateway.url, &ada).await;
+    assert_eq!(list_in(&gateway.url, &ada, &session).await, 200);
+    home.run(&["gateway", "token", "remove", "ada"]).await;
+    for _ in 0..100 {
+        if list_in(&gateway.url, &ada, &session).await == 401 {
+            break;
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(list_in(&gateway.url, &ada, &session).await, 401);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_id_of_one_principal_in_the_hands_of_another_is_404() {
+    let home = Home::new();
+    let access = json!({"ada": {"allow": "*"}, "bob": {"allow": "*"}});
+    home.write("mcp.json", &with_access(&["a"], &access));
+    let mut tokens = Vec::new();
+    for name in ["ada", "bob"] {
+        let added = home.run(&["gateway", "token", "add", name]).await;
+        tokens.push(text(&added.stdout).trim().to_owned());
+    }
+    let gateway = home.start(&["--config", "mcp.json", "--listen", "127.0.0.1:0"]).await;
+    let session = begin_session(&gateway.url, &tokens[0]).await;
+
+    assert_eq!(list_in(&gateway.url, &tokens[0], &session).await, 200);
+    assert_eq!(list_in(&gateway.url, &tokens[1], &session).await, 404);
+    let owner = std::fs::read_to_string(home.path("state/ridethrough/gateway-token")).unwrap();
+    assert_eq!(list_in(&gateway.url, owner.trim(), &session).await, 404);
+    assert_eq!(list_in(&gateway.url, &tokens[0], &session).await, 200, "its owner still has it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_owner_needs_no_token_on_a_socket_that_no_one_else_can_open() {
+    let home = Home::new();
+    home.write("mcp.json", &config(&["a"]));
+    let path = home.path("s");
+    let socket = path.to_str().unwrap();
+    let mut gateway =
+        home.start(&["--config", "mcp.json", "--listen", "127.0.0.1:0", "--socket", socket]).await;
+    for _ in 0..100 {
+        if path.exists() {
+            break;
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let asked = request("localhost", "", "", &HELLO.replace("VERSION", "2025-11-25"));
+    let mut connection = tokio::net::UnixStream::connect(&path).await.unwrap();
+    connection.write_all(asked.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    timeout(PATIENCE, connection.read_to_string(&mut answer)).await.unwrap().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let flags = ["gateway", "--config", "mcp.json", "--listen", "127.0.0.1:0", "--socket", socket];
+    let second = home.run(&flags).await;
+    assert_eq!(second.status.code(), Some(2), "{second:?}");
+    assert!(text(&second.stderr).contains("another process listens on it"), "{second:?}");
+
+    gateway.signal(Signal::TERM);
+    timeout(PATIENCE, gateway.process.wait()).await.unwrap().unwrap();
+    assert!(!path.exists());
 }
 
 /// A folder of a test's own, in which everything is kept.
@@ -186,9 +288,22 @@ impl Home {
         Started { process, url: url.trim().to_owned() }
     }
 
+    /// Runs the binary with this token.
+    async fn run_by(&self, words: &[&str], token: &str) -> Output {
+        let mut command = self.command(words);
+        command.args(["--bearer-env", "TOKEN"]).env("TOKEN", token);
+        timeout(PATIENCE, command.output()).await.unwrap().unwrap()
+    }
+
     /// The names of the tools at a URL.
     async fn tools(&self, url: &str) -> Vec<String> {
-        let listed = self.run(&["tools", url, "--bearer-env", "TOKEN", "--json"]).await;
+        let token = std::fs::read_to_string(self.path("state/ridethrough/gateway-token"));
+        self.tools_by(url, token.unwrap().trim()).await
+    }
+
+    /// The names of the tools that a principal is shown.
+    async fn tools_by(&self, url: &str, token: &str) -> Vec<String> {
+        let listed = self.run_by(&["tools", url, "--json"], token).await;
         let listed: Value = serde_json::from_slice(&listed.stdout)
             .unwrap_or_else(|error| panic!("{error}: {listed:?}"));
         let tools = listed["tools"].as_array().or_else(|| listed.as_array()).unwrap();
@@ -221,6 +336,48 @@ async fn get(url: &str, path: &str) -> String {
     answer
 }
 
+/// Begins a session, and returns its id.
+async fn begin_session(url: &str, token: &str) -> String {
+    let answer = post(url, token, "", &HELLO.replace("VERSION", "2025-11-25")).await;
+    let lower = answer.to_ascii_lowercase();
+    let at = lower.find("mcp-session-id: ").unwrap_or_else(|| panic!("{answer}"));
+    answer[at + 16..].lines().next().unwrap().trim().to_owned()
+}
+
+/// Lists tools in a session, and returns the status.
+async fn list_in(url: &str, token: &str, session: &str) -> u16 {
+    let asked = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+    let answer = post(url, token, &format!("mcp-session-id: {session}\r\n"), asked).await;
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+async fn post(url: &str, token: &str, headers: &str, body: &str) -> String {
+    let host = url.trim_start_matches("http://").trim_end_matches("/mcp");
+    let mut connection = TcpStream::connect(host).await.unwrap();
+    let asked = request(host, token, headers, body);
+    connection.write_all(asked.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    timeout(PATIENCE, connection.read_to_string(&mut answer)).await.unwrap().unwrap();
+    answer
+}
+
+fn request(host: &str, token: &str, headers: &str, body: &str) -> String {
+    let shown =
+        if token.is_empty() { String::new() } else { format!("authorization: Bearer {token}\r\n") };
+    let length = body.len();
+    format!(
+        "POST /mcp HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n\
+         content-type: application/json\r\naccept: application/json\r\n{shown}{headers}\r\n{body}"
+    )
+}
+
+/// The file of a host with these servers, and who may use them.
+fn with_access(names: &[&str], principals: &Value) -> String {
+    let mut file: Value = serde_json::from_str(&config(names)).unwrap();
+    file["gateway"]["access"]["principals"] = principals.clone();
+    file.to_string()
+}
+
 /// The file of a host with these servers.
 fn config(names: &[&str]) -> String {
     let server = |name: &&str| {
@@ -248,4 +405,5 @@ while read -r line; do
 done
 "#;
 
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"VERSION","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -2,11 +2,14 @@
 //! server.
 //!
 //! ```text
-//!   lists of servers ──rules──▶ items ──names, URIs──▶ pages for callers
+//!   lists of servers ──rules──▶ items ──names, URIs──▶ pages, for the view of each caller
 //!   a name ──table, never by splitting it──▶ server and original name
 //! ```
-//! It decides and performs nothing. Elements keep their bytes but for their names.
+//! A caller sees what was read over links that it shares, and of that what it has a right to. Names are the
+//! same for all callers. The catalogue decides and performs nothing. Elements keep their bytes but for their
+//! names.
 
+mod audience;
 mod cursor;
 mod listed;
 mod names;
@@ -14,23 +17,28 @@ mod notice;
 mod pins;
 #[cfg(test)]
 mod properties;
+mod rights;
 mod rules;
 #[cfg(test)]
 mod tests;
 mod uris;
 
+use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use ridethrough_core::message::{Json, ListKind, splice};
 
+pub use audience::Share;
+pub(crate) use audience::{Audience, Scope, View};
 use cursor::Cursor;
 use listed::{Item, Listed, key};
 use names::{Given, Names, Owner};
 pub use notice::Notice;
 pub use pins::Approved;
+pub use rights::{AccessRights, Grant, Rights};
 pub use rules::{Prefix, Rules};
-use uris::Uris;
 
 /// The lists of all servers.
 #[derive(Debug, Default)]
@@ -38,9 +46,7 @@ pub(crate) struct Catalogue {
     servers: Vec<Listed>,
     /// The names of tools and prompts beside each other.
     names: BTreeMap<ListKind, Names>,
-    uris: BTreeMap<ListKind, Uris>,
-    /// Counts the changes of each list that callers can see.
-    versions: BTreeMap<ListKind, u64>,
+    generations: u64,
 }
 
 /// A server as the catalogue must know it.
@@ -48,15 +54,8 @@ pub(crate) struct Catalogue {
 pub(crate) struct Member {
     pub(crate) name: Arc<str>,
     pub(crate) rules: Rules,
+    pub(crate) share: Share,
     pub(crate) approved: Option<Approved>,
-}
-
-/// Which part of the catalogue a caller sees.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
-    All,
-    /// One server, whose names stand alone.
-    One(Arc<str>),
 }
 
 /// Where a name leads.
@@ -71,82 +70,92 @@ pub(crate) struct Route {
 pub(crate) struct BadCursor;
 
 impl Catalogue {
-    /// Sets the servers, in their order. What is known of those whose rules stay is kept. Returns the lists
-    /// that changed.
-    pub(crate) fn set_servers(&mut self, members: Vec<Member>) -> BTreeSet<ListKind> {
-        let before = self.all_shown();
+    /// Sets the servers, in their order. What is known of those whose rules and whose share stay is kept.
+    pub(crate) fn set_servers(&mut self, members: Vec<Member>) {
         let mut known: BTreeMap<_, _> =
             std::mem::take(&mut self.servers).into_iter().map(|it| (it.name.clone(), it)).collect();
-        for member in members {
-            let kept = known.remove(&member.name).filter(|it| it.rules == member.rules);
-            let listed = kept.unwrap_or_else(|| {
-                self.names.values_mut().for_each(|names| names.forget_server(&member.name));
-                self.uris.values_mut().for_each(|uris| uris.forget_server(&member.name));
-                Listed::new(member.name.clone(), member.rules, member.approved)
+        for Member { name, rules, share, approved } in members {
+            let stays = |it: &Listed| it.rules == rules && it.share == share;
+            let listed = known.remove(&name).filter(stays).unwrap_or_else(|| {
+                self.names.values_mut().for_each(|names| names.forget_server(&name));
+                self.generations += 1;
+                Listed::new(name, rules, share, approved, self.generations)
             });
             self.servers.push(listed);
         }
         for name in known.into_keys() {
             self.names.values_mut().for_each(|names| names.forget_server(&name));
-            self.uris.values_mut().for_each(|uris| uris.forget_server(&name));
         }
-        let changed = ListKind::ALL.into_iter().filter(|kind| self.shown(*kind) != before[kind]);
-        let changed: BTreeSet<_> = changed.collect();
-        changed.iter().for_each(|kind| *self.versions.entry(*kind).or_default() += 1);
-        changed
     }
 
-    /// Puts a list of a server in the place of the one that was known. Returns whether callers see a
-    /// difference, and what a person should know.
+    /// Sets who shares the links to a server, if that is found out later. Lists that fewer saw are forgotten.
+    pub(crate) fn set_share(&mut self, server: &str, share: Share) {
+        let Some(listed) = self.servers.iter_mut().find(|it| &*it.name == server) else { return };
+        listed.set_share(share);
+    }
+
+    /// Puts a list of a server in the place of the one that was known. Returns whether it differs, and what a
+    /// person should know.
     pub(crate) fn replace(
         &mut self,
         server: &str,
+        audience: &Audience,
         kind: ListKind,
         elements: &[Json],
     ) -> (bool, Vec<Notice>) {
-        let before = self.shown(kind);
-        let Some(listed) = self.servers.iter_mut().find(|it| &*it.name == server) else {
+        let Some(place) = self.servers.iter().position(|it| &*it.name == server) else {
             return (false, Vec::new());
         };
-        let mut notices = listed.replace(kind, elements);
-        let items = listed.list(kind).unwrap_or_default();
-        match kind {
-            ListKind::Prompts | ListKind::Tools => {
-                let names = self.names.entry(kind).or_default();
-                for Item { original, .. } in items {
-                    let owner = Owner { server: listed.name.clone(), original: original.clone() };
-                    let wanted = listed.rules.wanted_name(server, original);
-                    notices.extend(collision(&owner, names.give(&owner, &wanted)));
-                }
-                let is_listed = |name: &str| listed.item(kind, name).is_some();
-                names.trim(server, is_listed);
-            }
-            ListKind::Resources | ListKind::Templates => {
-                let listing: Vec<_> = items.iter().map(|it| it.original.as_str()).collect();
-                let contested = self.uris.entry(kind).or_default().replace(&listed.name, &listing);
-                notices.extend(contested.into_iter().map(|(original, first)| Notice::Collision {
-                    name: uris::prefixed(server, &original),
-                    server: listed.name.clone(),
-                    original,
-                    first,
-                }));
-            }
+        let (is_changed, mut notices) = self.servers[place].replace(audience, kind, elements);
+        let listed = &self.servers[place];
+        if !matches!(kind, ListKind::Prompts | ListKind::Tools) {
+            notices.extend(uris::collisions(&self.servers, listed, kind));
+            return (is_changed, notices);
         }
-        let is_changed = self.shown(kind) != before;
-        if is_changed {
-            *self.versions.entry(kind).or_default() += 1;
+        let names = self.names.entry(kind).or_default();
+        let items = listed.newest(kind).map(|it| it.items.as_slice()).unwrap_or_default();
+        for Item { original, .. } in items {
+            let owner = Owner { server: listed.name.clone(), original: original.clone() };
+            let wanted = listed.rules.wanted_name(server, original);
+            notices.extend(collision(&owner, names.give(&owner, &wanted)));
         }
+        names.trim(server, |name: &str| listed.is_shown_to_anybody(kind, name));
         (is_changed, notices)
     }
 
-    /// Counts the changes of a list that callers can see.
-    pub(crate) fn version(&self, kind: ListKind) -> u64 {
-        self.versions.get(&kind).copied().unwrap_or(0)
+    /// Forgets what an audience saw: it is gone.
+    pub(crate) fn forget(&mut self, audience: &Audience) {
+        self.servers.iter_mut().for_each(|it| it.forget(audience));
     }
 
-    /// Whether this list of the server was ever read.
-    pub(crate) fn knows(&self, server: &str, kind: ListKind) -> bool {
-        self.listed(server).is_some_and(|it| it.list(kind).is_some())
+    /// Returns a number that differs if what the caller sees of this list does.
+    pub(crate) fn fingerprint(&self, kind: ListKind, view: &View) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for listed in self.visible(view) {
+            let Some(list) = listed.seen(kind, view) else { continue };
+            let is_seen = |it: &&Item| {
+                it.is_listed && view.rights.allows(&listed.name, kind, &it.original, &it.element)
+            };
+            if view.rights.is_whole(&listed.name) {
+                if list.items.iter().any(|it| it.is_listed) {
+                    (&listed.name, listed.generation, list.digest).hash(&mut hasher);
+                }
+            } else if list.items.iter().any(|it| is_seen(&it)) {
+                let digest = listed::digest(list.items.iter().filter(is_seen));
+                (&listed.name, listed.generation, digest).hash(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
+
+    /// Whether the caller sees a list of this server, be it empty.
+    pub(crate) fn knows(&self, server: &str, kind: ListKind, view: &View) -> bool {
+        self.listed(server).is_some_and(|it| it.seen(kind, view).is_some())
+    }
+
+    /// Whether there is a list for this audience.
+    pub(crate) fn has_list(&self, server: &str, audience: &Audience, kind: ListKind) -> bool {
+        self.listed(server).is_some_and(|it| it.has_list(audience, kind))
     }
 
     /// Returns a page of a list. The entries of the servers in `stale` are marked as what was last known.
@@ -154,21 +163,22 @@ impl Catalogue {
         &self,
         kind: ListKind,
         cursor: Option<&str>,
-        scope: &Scope,
+        view: &View,
         stale: &BTreeSet<Arc<str>>,
     ) -> Result<Json, BadCursor> {
         let start = match cursor {
-            Some(text) => Some(self.place(&Cursor::read(text).ok_or(BadCursor)?)?),
+            Some(text) => Some(self.place(&Cursor::read(text).ok_or(BadCursor)?, view)?),
             None => None,
         };
-        let mut rest = self.items(kind, scope).filter(|(place, _, item)| {
+        let readable = self.readable(view);
+        let mut rest = self.items(kind, view).filter(|(place, _, item)| {
             let here = (*place, item.original.as_str());
-            let is_behind = start.as_ref().is_none_or(|(at, name)| here > (*at, name.as_str()));
-            is_behind && item.is_listed
+            start.as_ref().is_none_or(|(at, name)| here > (*at, name.as_str()))
         });
         let (mut page, mut bytes, mut last) = (Vec::new(), 0, None);
         for (_, listed, item) in rest.by_ref() {
-            let element = self.rendered(kind, scope, listed, item, stale.contains(&listed.name));
+            let name = self.name_of(kind, &readable, listed, &item.original, view);
+            let element = rendered(kind, item, &name, stale.contains(&listed.name));
             bytes += element.as_bytes().len();
             page.push(element);
             last = Some((listed, item));
@@ -186,50 +196,39 @@ impl Catalogue {
     }
 
     /// Returns where the name of a tool or prompt leads.
-    pub(crate) fn route(&self, kind: ListKind, name: &str, scope: &Scope) -> Option<Route> {
-        let owner = match scope {
+    pub(crate) fn route(&self, kind: ListKind, name: &str, view: &View) -> Option<Route> {
+        let owner = match &view.scope {
             Scope::All => self.names.get(&kind)?.owner(name)?,
             Scope::One(server) => self.listed(server)?.alone.get(&kind)?.owner(name)?,
         };
-        let listed = self.listed(&owner.server)?;
-        let is_there = listed.item(kind, &owner.original).is_some();
-        let is_passed =
-            is_there || kind != ListKind::Tools || listed.passes_unlisted(&owner.original);
-        is_passed.then(|| Route { server: owner.server.clone(), original: owner.original.clone() })
+        let listed = self.visible(view).find(|it| it.name == owner.server)?;
+        let is_there = listed.may_call(kind, &owner.original, view);
+        is_there.then(|| Route { server: owner.server.clone(), original: owner.original.clone() })
     }
 
     /// Returns where a URI leads: to the server that it names, that lists it, or whose template it fits.
-    pub(crate) fn route_uri(&self, uri: &str, scope: &Scope) -> Option<Route> {
-        if let Scope::One(server) = scope {
-            return Some(Route { server: server.clone(), original: uri.to_owned() });
-        }
-        if let Some((encoded, original)) = uris::split(uri) {
-            let server = self.servers.iter().find(|it| uris::encoded(&it.name) == encoded);
-            if let Some(listed) = server {
-                return Some(Route { server: listed.name.clone(), original: original.to_owned() });
-            }
-        }
-        let known = |kind| self.uris.get(&kind);
-        let listed = known(ListKind::Resources).and_then(|uris| uris.owner(uri));
-        let exact = listed.or_else(|| known(ListKind::Templates)?.owner(uri));
-        let server = exact.or_else(|| known(ListKind::Templates)?.owner_by_template(uri))?;
-        Some(Route { server: server.clone(), original: uri.to_owned() })
+    pub(crate) fn route_uri(&self, uri: &str, view: &View) -> Option<Route> {
+        let readable = self.readable(view);
+        let (listed, original) = match (&view.scope, &*readable) {
+            (Scope::One(_), [only]) => (*only, uri),
+            (Scope::One(_), _) => return None,
+            (Scope::All, all) => uris::owner(all, uri, view)?,
+        };
+        Some(Route { server: listed.name.clone(), original: original.to_owned() })
     }
 
-    /// Returns a URI of a server as callers see it.
-    pub(crate) fn shown_uri(&self, server: &str, uri: &str, scope: &Scope) -> String {
-        match (scope, self.uris.get(&ListKind::Resources)) {
-            (Scope::All, Some(uris)) => uris.shown(server, uri),
-            _ => uri.to_owned(),
-        }
+    /// Returns a URI of a server as the caller sees it.
+    pub(crate) fn shown_uri(&self, server: &str, uri: &str, view: &View) -> String {
+        uris::shown(&self.readable(view), ListKind::Resources, server, uri, view)
     }
 
     /// Approves the definitions that a server has now; `None` if there is no such server.
     pub(crate) fn approve(&mut self, server: &str) -> Option<Approved> {
         let listed = self.servers.iter_mut().find(|it| &*it.name == server)?;
-        let approved = listed.approve();
-        let elements: Vec<_> = listed.defined.iter().map(|(_, it)| it.clone()).collect();
-        self.replace(server, ListKind::Tools, &elements);
+        let (approved, defined) = listed.approve();
+        for (audience, elements) in defined {
+            self.replace(server, &audience, ListKind::Tools, &elements);
+        }
         Some(approved)
     }
 
@@ -237,83 +236,71 @@ impl Catalogue {
         self.servers.iter().find(|it| &*it.name == server)
     }
 
-    fn place(&self, cursor: &Cursor) -> Result<(usize, String), BadCursor> {
-        let place = self.servers.iter().position(|it| *it.name == *cursor.server);
+    fn visible<'a>(&'a self, view: &'a View) -> impl Iterator<Item = &'a Listed> {
+        self.servers.iter().filter(|it| view.sees(&it.name))
+    }
+
+    /// Returns the servers whose resources the caller may read.
+    fn readable<'a>(&'a self, view: &'a View) -> Vec<&'a Listed> {
+        self.visible(view).filter(|it| view.rights.reads_all(&it.name)).collect()
+    }
+
+    fn place(&self, cursor: &Cursor, view: &View) -> Result<(usize, String), BadCursor> {
+        let is_it = |it: &Listed| *it.name == *cursor.server && view.sees(&it.name);
+        let place = self.servers.iter().position(is_it);
         Ok((place.ok_or(BadCursor)?, cursor.original.clone()))
     }
 
+    /// Returns the elements that the caller sees.
     fn items<'a>(
         &'a self,
         kind: ListKind,
-        scope: &'a Scope,
+        view: &'a View,
     ) -> impl Iterator<Item = (usize, &'a Listed, &'a Item)> {
-        let is_seen = move |listed: &Listed| match scope {
-            Scope::All => true,
-            Scope::One(server) => listed.name == *server,
-        };
-        let seen = self.servers.iter().enumerate().filter(move |(_, listed)| is_seen(listed));
-        seen.flat_map(move |(place, listed)| {
-            let items = listed.list(kind).unwrap_or_default();
-            items.iter().map(move |item| (place, listed, item))
+        let seen = self.servers.iter().enumerate().filter(|(_, it)| view.sees(&it.name));
+        let items = seen.flat_map(move |(place, listed)| {
+            let list = listed.seen(kind, view).map(|it| it.items.as_slice()).unwrap_or_default();
+            list.iter().map(move |item| (place, listed, item))
+        });
+        items.filter(move |(_, listed, item)| {
+            item.is_listed && view.rights.allows(&listed.name, kind, &item.original, &item.element)
         })
     }
 
-    /// Returns an element under the name that callers see.
-    fn rendered(
+    fn name_of(
         &self,
         kind: ListKind,
-        scope: &Scope,
+        readable: &[&Listed],
         listed: &Listed,
-        item: &Item,
-        is_stale: bool,
-    ) -> Json {
-        let name = self.name_of(kind, scope, listed, &item.original);
-        let mut element = item.element.clone();
-        if name != item.original {
-            element = splice::with_member(&element, key(kind), &splice::text(&name));
+        original: &str,
+        view: &View,
+    ) -> String {
+        if !matches!(kind, ListKind::Prompts | ListKind::Tools) {
+            return uris::shown(readable, kind, &listed.name, original, view);
         }
-        if is_stale {
-            let meta = element.member("_meta").filter(splice::is_object);
-            let meta = meta.unwrap_or_else(Json::empty_object);
-            let yes = Json::of(&true).expect("a bool is JSON");
-            element = splice::with_member(
-                &element,
-                "_meta",
-                &splice::with_member(&meta, LAST_KNOWN, &yes),
-            );
-        }
-        element
-    }
-
-    fn name_of(&self, kind: ListKind, scope: &Scope, listed: &Listed, original: &str) -> String {
-        let owner = || Owner { server: listed.name.clone(), original: original.to_owned() };
-        let name = match (kind, scope) {
-            (ListKind::Prompts | ListKind::Tools, Scope::All) => {
-                self.names.get(&kind).and_then(|names| names.name(&owner()))
-            }
-            (ListKind::Prompts | ListKind::Tools, Scope::One(_)) => {
-                listed.alone.get(&kind).and_then(|names| names.name(&owner()))
-            }
-            (_, Scope::All) => {
-                return self
-                    .uris
-                    .get(&kind)
-                    .map_or_else(|| original.to_owned(), |it| it.shown(&listed.name, original));
-            }
-            (_, Scope::One(_)) => None,
+        let owner = Owner { server: listed.name.clone(), original: original.to_owned() };
+        let names = match view.scope {
+            Scope::All => self.names.get(&kind),
+            Scope::One(_) => listed.alone.get(&kind),
         };
-        name.unwrap_or(original).to_owned()
+        names.and_then(|names| names.name(&owner)).unwrap_or(original).to_owned()
     }
+}
 
-    /// Returns all elements that callers see.
-    fn shown(&self, kind: ListKind) -> Vec<Json> {
-        let all = self.items(kind, &Scope::All).filter(|(_, _, item)| item.is_listed);
-        all.map(|(_, listed, item)| self.rendered(kind, &Scope::All, listed, item, false)).collect()
+/// Returns an element under the name that callers see.
+fn rendered(kind: ListKind, item: &Item, name: &str, is_stale: bool) -> Json {
+    let mut element = item.element.clone();
+    if name != item.original {
+        element = splice::with_member(&element, key(kind), &splice::text(name));
     }
-
-    fn all_shown(&self) -> BTreeMap<ListKind, Vec<Json>> {
-        ListKind::ALL.into_iter().map(|kind| (kind, self.shown(kind))).collect()
+    if is_stale {
+        let meta = element.member("_meta").filter(splice::is_object);
+        let meta = meta.unwrap_or_else(Json::empty_object);
+        let yes = Json::of(&true).expect("a bool is JSON");
+        let meta = splice::with_member(&meta, LAST_KNOWN, &yes);
+        element = splice::with_member(&element, "_meta", &meta);
     }
+    element
 }
 
 fn collision(owner: &Owner, (name, given): (String, Given)) -> Option<Notice> {

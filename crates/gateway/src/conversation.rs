@@ -15,7 +15,7 @@ mod greeting;
 mod questions;
 mod requests;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,13 +23,13 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 use ridethrough::event::Delivered;
-use ridethrough_core::message::{Answer, Id, Json, ListKind, Message, code, notification, splice};
-use ridethrough_server::{Conversation, Letter, ParsedMessage, Principal, Said};
+use ridethrough_core::message::{Answer, Id, Json, Message, code, notification, splice};
+use ridethrough_server::{Caller, Conversation, Letter, ParsedMessage, Said};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-use crate::catalogue::Scope;
+use crate::catalogue::View;
 use crate::state::GatewayState;
 use crate::upstreams::{FromServer, Upstream, set_level};
 
@@ -38,19 +38,18 @@ use context::Context;
 use questions::{Questions, can_be_asked};
 use requests::Request;
 
-/// Opens a conversation for a principal.
-pub(crate) fn open(state: Arc<GatewayState>, principal: Principal, scope: Scope) -> Conversation {
+/// Opens a conversation for a caller.
+pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
     let (outbox, letters) = mpsc::channel(1);
     let (said, inbox) = mpsc::channel::<Said>(1);
     let (open, closing) = oneshot::channel();
     let (mailbox, from_servers) = mpsc::channel(MAILBOX);
-    let versions = state.versions.subscribe();
-    let context = Context::new(state, principal, scope, mailbox);
+    let (context, changes) = Context::new(state, caller, mailbox);
     let talk = Talk {
         context,
         letters,
         from_servers,
-        versions,
+        changes,
         calls: Calls::default(),
         questions: Questions::default(),
         unsaid: VecDeque::new(),
@@ -70,7 +69,8 @@ struct Talk {
     context: Arc<Context>,
     letters: mpsc::Receiver<Letter>,
     from_servers: mpsc::Receiver<FromServer>,
-    versions: watch::Receiver<BTreeMap<ListKind, u64>>,
+    /// Tells of lists that may have changed.
+    changes: watch::Receiver<()>,
     calls: Calls,
     questions: Questions,
     /// What is to be said next.
@@ -124,7 +124,7 @@ impl Talk {
             // What belongs to a call is said before its answer.
             Some(from) = self.from_servers.recv(), if is_free => Woken::FromServer(from),
             (id, answer) = self.calls.next(), if is_free => Woken::Ended(id, answer),
-            Ok(()) = self.versions.changed(), if is_free => Woken::ListsChanged,
+            Ok(()) = self.changes.changed(), if is_free => Woken::ListsChanged,
             letter = self.letters.recv(), if takes => match letter {
                 Some(letter) => Woken::Letter(letter),
                 None => Woken::Over,
@@ -197,18 +197,24 @@ impl Talk {
     /// Handles a message of a server that is not an answer.
     fn hear(&mut self, from: FromServer) {
         let FromServer { link, delivered, call } = from;
+        // The right to a server may be taken away while its link is open.
+        let view = self.context.view();
+        let is_seen = view.sees(&link.server);
         match delivered {
+            Delivered::Notification { .. } if !is_seen && call.is_none() => {}
+            Delivered::Notification { method, .. }
+                if &*method == notification::RESOURCE_UPDATED
+                    && !view.rights.reads_all(&link.server) => {}
             Delivered::Notification { method, params, .. } => {
                 if &*method == notification::LOG && !self.wants_log(params.as_ref()) {
                     return;
                 }
-                let params = self.as_seen(&link.server, &method, params);
+                let params = self.as_seen(&link.server, &method, params, &view);
                 self.say(ParsedMessage::notification(&method, params.as_ref()), call);
             }
             Delivered::Question { question, method, params, .. } => {
-                let number = can_be_asked(&method, &self.context.capabilities())
-                    .then(|| self.questions.ask(link.clone(), question))
-                    .flatten();
+                let can = is_seen && can_be_asked(&method, &self.context.capabilities());
+                let number = can.then(|| self.questions.ask(link.clone(), question)).flatten();
                 let Some(number) = number else {
                     let why = format!("the caller cannot be asked `{method}`");
                     return link.answer(question, Answer::refusal(code::METHOD_NOT_FOUND, &why));
@@ -226,11 +232,17 @@ impl Talk {
     }
 
     /// Returns the params of a notification with the URI that the caller knows.
-    fn as_seen(&self, server: &str, method: &str, params: Option<Json>) -> Option<Json> {
+    fn as_seen(
+        &self,
+        server: &str,
+        method: &str,
+        params: Option<Json>,
+        view: &View,
+    ) -> Option<Json> {
         let params = params?;
         let uri = params.member("uri").filter(|_| method == notification::RESOURCE_UPDATED);
         let Some(uri) = uri.and_then(|uri| uri.read::<String>()) else { return Some(params) };
-        let seen = self.context.state.catalogue().shown_uri(server, &uri, &self.context.scope);
+        let seen = self.context.state.catalogue().shown_uri(server, &uri, view);
         if seen == uri {
             return Some(params);
         }
@@ -246,9 +258,9 @@ impl Talk {
     }
 
     fn tell_changes(&mut self) {
-        let versions = self.versions.borrow_and_update().clone();
+        self.changes.mark_unchanged();
         let mut told = Vec::new();
-        for kind in self.context.outdated(&versions) {
+        for kind in self.context.outdated() {
             // Resources and templates share a notification.
             if !told.contains(&kind.changed()) {
                 told.push(kind.changed());
@@ -268,12 +280,13 @@ impl Talk {
     }
 
     fn upstreams(&self) -> Vec<Arc<Upstream>> {
-        self.context.state.seen(&self.context.scope)
+        self.context.state.seen(&self.context.view())
     }
 
     /// Drops what is under way, which cancels it, and closes the links that only this conversation has.
     async fn end(self) {
-        let (upstreams, number) = (self.upstreams(), self.context.number);
+        let (upstreams, number) = (self.context.state.upstreams(), self.context.number);
+        self.context.state.leave(number);
         drop((self.calls, self.questions, self.from_servers));
         let released = join_all(upstreams.iter().map(|it| it.release(number)));
         // The conversation counts as open until then. What takes longer is killed when it is dropped.

@@ -1,10 +1,14 @@
 //! Errors for callers whose call got no answer of its server: the whole story, and the facts.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough::error::CallError;
 use ridethrough_core::Facts;
+use ridethrough_core::answer::words::harmless;
 use ridethrough_core::message::{Answer, code};
+
+use crate::quota::OverQuota;
 
 /// Returns the answer for a call that ended without one.
 pub(crate) fn unanswered(server: &str, error: &CallError) -> Answer {
@@ -24,6 +28,27 @@ pub(crate) fn full(server: &str, places: usize, queue: usize) -> Answer {
     facts.answer(code::SERVER_ERROR, &message)
 }
 
+/// Returns the refusal of a call beyond what its principal may make.
+pub(crate) fn over_quota(over: OverQuota) -> Answer {
+    let mut facts = Facts::unsent("quotaExceeded");
+    let (what, wait) = match over {
+        OverQuota::InFlight { most } => {
+            (format!("{most} calls of yours are under way, and that is all you may have"), AGAIN)
+        }
+        OverQuota::PerMinute { most, retry_after } => {
+            (format!("you may make {most} calls in a minute, and have made them"), retry_after)
+        }
+    };
+    let wait = wait.max(Duration::from_millis(1));
+    facts.retry_after_ms = Some(millis(wait));
+    let seconds = wait.as_secs_f64().ceil();
+    let message = format!(
+        "{what}\n  tried: nothing was sent\nhint: try again in {seconds} s, or ask whoever runs the gateway \
+         for more"
+    );
+    facts.answer(code::SERVER_ERROR, &message)
+}
+
 /// Returns the refusal of a call that cannot have a link.
 pub(crate) fn no_link(server: &str, why: &str) -> Answer {
     let message = format!(
@@ -33,13 +58,27 @@ pub(crate) fn no_link(server: &str, why: &str) -> Answer {
     Facts::unsent("noLink").at(server).answer(code::SERVER_ERROR, &message)
 }
 
-/// Returns the refusal of a call for which there is no server.
-pub(crate) fn unknown(what: &str, name: &str) -> Answer {
+/// Returns the refusal of a call for which there is no server. It may belong to one of the servers that could
+/// not be asked, if there are any.
+pub(crate) fn unknown(what: &str, name: &str, unread: &[Arc<str>]) -> Answer {
+    let name: String = harmless(name).chars().take(LONGEST_NAME).collect();
+    if unread.is_empty() {
+        let message = format!(
+            "there is no {what} `{name}` here\n  tried: the lists of all servers were compared\n\
+             hint: ask for the list, which says what there is"
+        );
+        return Answer::refusal(code::INVALID_PARAMS, &message);
+    }
+    let named: Vec<_> = unread.iter().map(|it| format!("`{it}`")).collect();
+    let (named, verb) = (named.join(", "), if unread.len() == 1 { "was" } else { "were" });
     let message = format!(
-        "there is no {what} `{name}` here\n  tried: the lists of all servers were compared\n\
-         hint: ask for the list, which says what there is"
+        "no {what} `{name}` is known here, and {named} could not be asked\n  \
+         tried: the lists of all other servers were compared; nothing was sent\n\
+         hint: it may belong to what {verb} not asked; try again when that answers"
     );
-    Answer::refusal(code::INVALID_PARAMS, &message)
+    let mut facts = Facts::unsent("notListed");
+    facts.retry_after_ms = Some(millis(AGAIN));
+    facts.answer(code::INVALID_PARAMS, &message)
 }
 
 fn millis(time: Duration) -> u64 {
@@ -47,6 +86,8 @@ fn millis(time: Duration) -> u64 {
 }
 
 const AGAIN: Duration = Duration::from_secs(1);
+/// Of a name that is repeated in an error.
+const LONGEST_NAME: usize = 200;
 
 #[cfg(test)]
 mod tests {

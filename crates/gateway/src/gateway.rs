@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ridethrough_server::{Backend, BoxFuture, Caller, Conversation, Unavailable};
 
-use crate::catalogue::{Approved, Scope};
+use crate::catalogue::{AccessRights, Approved};
 use crate::conversation;
 use crate::news::GatewayNews;
 use crate::settings::{GatewaySettings, ServerSettings};
@@ -37,10 +37,15 @@ impl Gateway {
         futures_util::future::join_all(gone.iter().map(|it| it.close())).await;
     }
 
+    /// Sets what each principal may, from the next request on. Callers are told of lists that change for them.
+    pub fn set_access(&self, access: AccessRights) {
+        self.state.set_access(access);
+    }
+
     /// Approves the definitions of a server's tools as they are now; `None` if there is no such server.
     pub fn approve(&self, server: &str) -> Option<Approved> {
         let approved = self.state.catalogue().approve(server);
-        self.state.announce();
+        self.state.announce(None);
         approved
     }
 
@@ -52,21 +57,18 @@ impl Gateway {
 
 impl Backend for Gateway {
     fn open<'a>(&'a self, caller: &'a Caller) -> BoxFuture<'a, Result<Conversation, Unavailable>> {
-        let (state, principal) = (self.state.clone(), caller.principal.clone());
-        let scope = match &*caller.endpoint {
-            "" => Scope::All,
-            _ => Scope::One(caller.endpoint.clone()),
-        };
-        Box::pin(async move { Ok(conversation::open(state, principal, scope)) })
+        let (state, caller) = (self.state.clone(), caller.clone());
+        Box::pin(async move { Ok(conversation::open(state, caller)) })
     }
 
     fn name(&self) -> &str {
         "ridethrough"
     }
 
-    /// Each server is at an endpoint of its own, beside the one for all of them.
-    fn serves(&self, endpoint: &str) -> bool {
-        endpoint.is_empty() || self.state.upstream(endpoint).is_some()
+    /// Each server is at an endpoint of its own, beside the one for all of them. One that the caller may not
+    /// use is not there.
+    fn serves(&self, caller: &Caller) -> bool {
+        self.state.serves(caller)
     }
 }
 

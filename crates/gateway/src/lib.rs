@@ -17,12 +17,14 @@ mod conversation;
 mod fault;
 mod gateway;
 mod news;
+mod quota;
 mod settings;
 mod state;
 mod upstreams;
 
-pub use catalogue::{Approved, Notice, Prefix, Rules};
+pub use catalogue::{AccessRights, Approved, Grant, Notice, Prefix, Rights, Rules, Share};
 pub use gateway::Gateway;
 pub use news::GatewayNews;
+pub use quota::{Limits, MemoryQuotas, OverQuota, QuotaPlace, QuotaStore};
 pub use ridethrough_core::message::ListKind;
-pub use settings::{Connect, GatewaySettings, ListStore, ServerSettings, Share};
+pub use settings::{Connect, GatewaySettings, ListStore, ServerSettings};

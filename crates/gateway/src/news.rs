@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use ridethrough_core::answer::words::harmless;
+
 use crate::catalogue::Notice;
 
 /// Something that happened. It prints as one line, without secrets.
@@ -31,6 +33,7 @@ impl fmt::Display for GatewayNews {
             Self::Back { server } => write!(f, "`{server}` answers again"),
             Self::Catalogue(notice) => notice.fmt(f),
             Self::Sick { server, why } => {
+                let why = harmless(why);
                 write!(f, "`{server}` cannot be asked, and what was last known stands in: {why}")
             }
         }

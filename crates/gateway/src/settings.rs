@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use ridethrough::{ClientBuilder, Json};
 use ridethrough_core::message::ListKind;
+use ridethrough_server::Principal;
 
-use crate::catalogue::{Approved, Rules};
+use crate::catalogue::{AccessRights, Approved, Rules, Share};
+use crate::quota::{MemoryQuotas, QuotaStore};
 
 /// One server behind the gateway.
 #[derive(Clone, Debug)]
@@ -21,8 +23,9 @@ pub struct ServerSettings {
     pub rules: Rules,
     /// The definitions of its tools that were approved, if they are pinned.
     pub approved: Option<Approved>,
-    /// Who shares a link to it. The default is [`Share::Session`].
-    pub share: Share,
+    /// Who shares a link to it. If it is not given, all share one if the server has no sessions, and each
+    /// session has its own otherwise.
+    pub share: Option<Share>,
     /// How many calls may be under way at once; 64 by default.
     pub places: usize,
     /// How many more calls may wait for a place; 256 by default.
@@ -31,18 +34,9 @@ pub struct ServerSettings {
     pub links: usize,
     /// How long a shared link without a call stays open; 5 minutes by default.
     pub idle: Duration,
-}
-
-/// Who shares a link to a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Share {
-    /// Everybody, for a server that keeps no state of its client.
-    All,
-    /// Nobody: each session has a link of its own, because a server's state and questions belong to one
-    /// client.
-    Session,
-    /// All sessions of one principal.
-    User,
+    /// How long a request may take in all; if it is not given, the client's policy decides: 10 minutes for a
+    /// call of a tool, and a minute for everything else.
+    pub timeout: Option<Duration>,
 }
 
 /// Makes clients of one server.
@@ -58,13 +52,24 @@ pub trait Connect: Send + Sync + 'static {
 }
 
 /// Keeps the lists of servers from one process to the next, so that a server that is down at the start has
-/// its last known entries.
+/// its last known entries. A list is for all, or for one principal: only that one may see it again.
 pub trait ListStore: Send + Sync + 'static {
     /// Returns what was last kept of a list, exactly as it was.
-    fn read(&self, server: &ServerSettings, kind: ListKind) -> Option<Vec<Json>>;
+    fn read(
+        &self,
+        server: &ServerSettings,
+        principal: Option<&Principal>,
+        kind: ListKind,
+    ) -> Option<Vec<Json>>;
 
     /// Keeps a list. A failure must not matter to anyone but people.
-    fn keep(&self, server: &ServerSettings, kind: ListKind, elements: &[Json]);
+    fn keep(
+        &self,
+        server: &ServerSettings,
+        principal: Option<&Principal>,
+        kind: ListKind,
+        elements: &[Json],
+    );
 }
 
 /// What holds for the gateway as a whole.
@@ -75,11 +80,15 @@ pub struct GatewaySettings {
     pub children: usize,
     /// Where lists are kept from one process to the next; nowhere by default.
     pub lists: Option<Arc<dyn ListStore>>,
+    /// What each principal may; by default all may everything.
+    pub access: Option<AccessRights>,
+    /// Where the calls of principals are counted; in this process by default.
+    pub quotas: Arc<dyn QuotaStore>,
 }
 
 impl Default for GatewaySettings {
     fn default() -> Self {
-        Self { children: 64, lists: None }
+        Self { children: 64, lists: None, access: None, quotas: Arc::new(MemoryQuotas::default()) }
     }
 }
 
@@ -97,11 +106,12 @@ impl ServerSettings {
             connect: Arc::new(connect),
             rules: Rules::default(),
             approved: None,
-            share: Share::Session,
+            share: None,
             places: 64,
             queue: 256,
             links: 64,
             idle: Duration::from_secs(300),
+            timeout: None,
         }
     }
 
@@ -110,7 +120,7 @@ impl ServerSettings {
         self.connect.fingerprint() == other.connect.fingerprint()
             && self.share == other.share
             && (self.places, self.queue, self.links) == (other.places, other.queue, other.links)
-            && self.idle == other.idle
+            && (self.idle, self.timeout) == (other.idle, other.timeout)
     }
 }
 

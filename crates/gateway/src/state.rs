@@ -1,26 +1,32 @@
-//! What all conversations share: the servers, their lists, and who is told when lists change.
+//! What all conversations share: the servers, what each principal may, and who is told when lists change.
+
+mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use futures_util::future::{FutureExt, ready};
-use ridethrough_core::message::{Json, ListKind};
+use ridethrough_core::message::ListKind;
+use ridethrough_server::{Caller, Principal};
 use tokio::sync::{Semaphore, watch};
-use tokio::time::{Instant, timeout};
 
-use crate::catalogue::{Catalogue, Member, Notice, Scope};
+use crate::catalogue::{AccessRights, Audience, Catalogue, Member, Notice, Rights, Share, View};
 use crate::news::GatewayNews;
+use crate::quota::QuotaStore;
 use crate::settings::{GatewaySettings, ListStore, ServerSettings};
-use crate::upstreams::{Asker, Link, Listener, Refresh, Upstream, fetch};
+use crate::upstreams::{Asker, Link, Listener, Upstream};
 
 /// What all conversations share.
 pub(crate) struct GatewayState {
     catalogue: Mutex<Catalogue>,
     upstreams: Mutex<Vec<Arc<Upstream>>>,
-    /// The version of each list, for whoever shows lists.
-    pub(crate) versions: watch::Sender<BTreeMap<ListKind, u64>>,
+    /// What each principal may; `None` if all may everything.
+    access: Mutex<Option<Arc<AccessRights>>>,
+    everything: Arc<Rights>,
+    pub(crate) quotas: Arc<dyn QuotaStore>,
+    /// The conversations that are open, by their numbers.
+    open: Mutex<BTreeMap<u64, OpenConversation>>,
     /// Places for processes of local servers.
     pub(crate) children: Arc<Semaphore>,
     /// Where lists are kept from one process to the next.
@@ -29,6 +35,12 @@ pub(crate) struct GatewayState {
     /// What people were told about the catalogue, so that it is told once.
     told: Mutex<BTreeSet<String>>,
     next: AtomicU64,
+}
+
+/// A conversation that wants to hear of lists that change.
+struct OpenConversation {
+    principal: Principal,
+    changed: watch::Sender<()>,
 }
 
 impl GatewayState {
@@ -40,7 +52,10 @@ impl GatewayState {
         let state = Self {
             catalogue: Mutex::default(),
             upstreams: Mutex::default(),
-            versions: watch::Sender::new(BTreeMap::new()),
+            access: Mutex::new(settings.access.map(Arc::new)),
+            everything: Arc::new(Rights::everything()),
+            quotas: settings.quotas,
+            open: Mutex::default(),
             children: Arc::new(Semaphore::new(settings.children)),
             lists: settings.lists,
             tell: Box::new(tell),
@@ -54,58 +69,97 @@ impl GatewayState {
     /// Sets the servers. Links of those that are not touched stay. Returns the servers whose links must be
     /// closed.
     pub(crate) fn set_servers(&self, servers: Vec<ServerSettings>) -> Vec<Arc<Upstream>> {
-        let members = servers.iter().map(|it| Member {
-            name: it.name.clone(),
-            rules: it.rules.clone(),
-            approved: it.approved.clone(),
-        });
-        self.catalogue().set_servers(members.collect());
         let mut upstreams = lock(&self.upstreams);
         let mut old = std::mem::take(&mut *upstreams);
+        let mut members = Vec::with_capacity(servers.len());
         for settings in servers {
-            self.recall(&settings);
+            let (name, rules) = (settings.name.clone(), settings.rules.clone());
+            let approved = settings.approved.clone();
             let place = old.iter().position(|it| {
                 it.name() == &settings.name && settings.keeps_links_of(&it.settings)
             });
-            upstreams.push(match place {
-                Some(place) => old.remove(place),
+            let upstream = match place {
+                Some(place) => old.remove(place).recall_again(),
                 None => Upstream::new(settings),
-            });
+            };
+            members.push(Member { name, rules, share: upstream.share(), approved });
+            upstreams.push(upstream);
         }
+        self.catalogue().set_servers(members);
+        let now: Vec<_> = upstreams.clone();
         drop(upstreams);
-        // Whoever has seen a list that is the same compares versions, and is told nothing.
-        self.announce();
+        let shared = now.iter().filter(|it| it.share() == Share::All);
+        shared.for_each(|it| self.recall(it, &Audience::Everybody));
+        let principals: BTreeSet<_> =
+            lock(&self.open).values().map(|it| it.principal.clone()).collect();
+        principals.iter().for_each(|it| self.recall_all(it));
+        // Whoever sees what it saw before is told nothing.
+        self.announce(None);
         old
     }
 
-    /// Takes over what was kept of a server that is not known yet.
-    fn recall(&self, server: &ServerSettings) {
-        let Some(lists) = &self.lists else { return };
-        for kind in ListKind::ALL {
-            let is_known = self.catalogue().knows(&server.name, kind);
-            if let Some(elements) = (!is_known).then(|| lists.read(server, kind)).flatten() {
-                let (_, notices) = self.catalogue().replace(&server.name, kind, &elements);
-                notices.into_iter().for_each(|notice| self.tell_once(notice));
+    /// Sets what each principal may, from the next request on.
+    pub(crate) fn set_access(&self, access: AccessRights) {
+        *lock(&self.access) = Some(Arc::new(access));
+        self.announce(None);
+    }
+
+    /// Returns what a caller may.
+    pub(crate) fn rights(&self, caller: &Caller) -> Arc<Rights> {
+        let access = lock(&self.access).clone();
+        let limited = access.and_then(|access| access.limits(caller)).map(Arc::new);
+        limited.unwrap_or_else(|| self.everything.clone())
+    }
+
+    /// Opens a conversation. Returns its number, and what tells of lists that may have changed.
+    pub(crate) fn enter(&self, principal: &Principal) -> (u64, watch::Receiver<()>) {
+        self.recall_all(principal);
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let (changed, changes) = watch::channel(());
+        let conversation = OpenConversation { principal: principal.clone(), changed };
+        lock(&self.open).insert(number, conversation);
+        (number, changes)
+    }
+
+    /// Forgets a conversation that is over, and what only it saw.
+    pub(crate) fn leave(&self, number: u64) {
+        let Some(OpenConversation { principal, .. }) = lock(&self.open).remove(&number) else {
+            return;
+        };
+        let mut gone = vec![Audience::Conversation(number)];
+        {
+            // Lists of principals are kept for when they come back, but not of any number of principals.
+            let open = lock(&self.open);
+            let is_alone = !open.values().any(|it| it.principal == principal);
+            if is_alone && open.len() >= MANY {
+                gone.push(Audience::Principal(principal));
             }
+        }
+        for audience in gone {
+            self.catalogue().forget(&audience);
+            self.upstreams().iter().for_each(|it| it.forget(&audience));
         }
     }
 
-    pub(crate) fn next_number(&self) -> u64 {
-        self.next.fetch_add(1, Ordering::Relaxed)
+    /// Whether there is something at an endpoint for this caller.
+    pub(crate) fn serves(&self, caller: &Caller) -> bool {
+        let endpoint = &*caller.endpoint;
+        endpoint.is_empty()
+            || (self.upstream(endpoint).is_some() && self.rights(caller).sees(endpoint))
     }
 
     pub(crate) fn catalogue(&self) -> MutexGuard<'_, Catalogue> {
         lock(&self.catalogue)
     }
 
+    pub(crate) fn upstreams(&self) -> Vec<Arc<Upstream>> {
+        lock(&self.upstreams).clone()
+    }
+
     /// Returns the servers that a caller sees.
-    pub(crate) fn seen(&self, scope: &Scope) -> Vec<Arc<Upstream>> {
+    pub(crate) fn seen(&self, view: &View) -> Vec<Arc<Upstream>> {
         let upstreams = lock(&self.upstreams);
-        let is_seen = |it: &&Arc<Upstream>| match scope {
-            Scope::All => true,
-            Scope::One(server) => it.name() == server,
-        };
-        upstreams.iter().filter(is_seen).cloned().collect()
+        upstreams.iter().filter(|it| view.sees(it.name())).cloned().collect()
     }
 
     pub(crate) fn upstream(&self, server: &str) -> Option<Arc<Upstream>> {
@@ -119,167 +173,50 @@ impl GatewayState {
         asker: &Asker,
     ) -> Result<Arc<Link>, String> {
         let (state, of) = (Arc::downgrade(self), Arc::downgrade(upstream));
-        upstream.link(asker, &self.children, LinkListener { state, upstream: of })
+        let listener = LinkListener { state, upstream: of, owner: upstream.owner(asker) };
+        upstream.link(asker, &self.children, listener)
     }
 
-    /// Reads a list again, or joins those who wait for it; one that was just read is not read again.
-    pub(crate) fn refresh(
-        self: &Arc<Self>,
-        upstream: &Arc<Upstream>,
-        kind: ListKind,
-        asker: &Asker,
-    ) -> Refresh {
-        let mut lists = lock(&upstream.lists);
-        let list = lists.entry(kind).or_default();
-        if let Some(running) = &list.running {
-            return running.clone();
-        }
-        let now = Instant::now();
-        if let Some((at, is_good)) = list.last.filter(|(at, _)| now - *at < JUST_NOW) {
-            return Refresh { began: at, done: ready(is_good).boxed().shared() };
-        }
-        let open = upstream.open_link(asker.conversation);
-        let link = match open.map_or_else(|| self.link(upstream, asker), Ok) {
-            Ok(link) => link,
-            Err(why) => {
-                self.sick(upstream, list.last, why);
-                list.last = Some((now, false));
-                return Refresh { began: now, done: ready(false).boxed().shared() };
-            }
-        };
-        let running = self.read(upstream, kind, link);
-        list.running = Some(running.clone());
-        running
+    /// Takes over what was kept of the servers that this principal does not share with all.
+    fn recall_all(&self, principal: &Principal) {
+        let own = self.upstreams().into_iter().filter(|it| it.share() != Share::All);
+        own.for_each(|it| self.recall(&it, &Audience::Principal(principal.clone())));
     }
 
-    /// Begins to read a list, in a task of its own: whoever waits may give up, and others still want it.
-    fn read(
-        self: &Arc<Self>,
-        upstream: &Arc<Upstream>,
-        kind: ListKind,
-        link: Arc<Link>,
-    ) -> Refresh {
-        let (state, upstream) = (self.clone(), upstream.clone());
-        let reading = tokio::spawn(async move {
-            let known = upstream.described().is_some();
-            let fetched = fetch(&link.client, kind).await;
-            if !known && fetched.is_ok() {
-                upstream.describe(&link).await;
-            }
-            state.fetched(&upstream, kind, fetched, &link)
-        });
-        let done = reading.map(|done| done.unwrap_or(false)).boxed().shared();
-        Refresh { began: Instant::now(), done }
-    }
-
-    fn fetched(
-        self: &Arc<Self>,
-        upstream: &Arc<Upstream>,
-        kind: ListKind,
-        fetched: Result<Vec<Json>, String>,
-        link: &Arc<Link>,
-    ) -> bool {
-        let is_good = fetched.is_ok();
-        // The list is put in its place before whoever waits hears of it.
-        let why = match fetched {
-            Ok(elements) => {
-                let (is_changed, notices) =
-                    self.catalogue().replace(upstream.name(), kind, &elements);
-                notices.into_iter().for_each(|notice| self.tell_once(notice));
-                if is_changed {
-                    self.announce();
-                }
-                self.keep(upstream, kind, elements);
-                None
-            }
-            Err(why) => Some(why),
-        };
-        let mut lists = lock(&upstream.lists);
-        let list = lists.entry(kind).or_default();
-        let before = list.last.replace((Instant::now(), is_good));
-        list.running = None;
-        if std::mem::take(&mut list.is_outdated) {
-            list.running = Some(self.read(upstream, kind, link.clone()));
-        }
-        drop(lists);
-        match why {
-            Some(why) => self.sick(upstream, before, why),
-            None if before.is_some_and(|(_, was_good)| !was_good) => {
-                (self.tell)(GatewayNews::Back { server: upstream.name().clone() });
-            }
-            None => {}
-        }
-        is_good
-    }
-
-    /// Keeps a list for the next process, in a thread that may wait for a disk.
-    fn keep(&self, upstream: &Arc<Upstream>, kind: ListKind, elements: Vec<Json>) {
-        let Some(lists) = self.lists.clone() else { return };
-        let upstream = upstream.clone();
-        tokio::task::spawn_blocking(move || lists.keep(&upstream.settings, kind, &elements));
-    }
-
-    /// Whether a list of this server could not be read when it was last tried, or is being read for long.
-    pub(crate) fn is_stale(upstream: &Upstream, kind: ListKind) -> bool {
-        let lists = lock(&upstream.lists);
-        let Some(list) = lists.get(&kind) else { return false };
-        let is_slow = |it: &Refresh| it.began.elapsed() >= PATIENCE;
-        list.running.as_ref().is_some_and(is_slow) || list.last.is_some_and(|(_, good)| !good)
-    }
-
-    /// Waits for the lists of all servers that a caller sees, but for none that is sick longer than a second.
-    /// Returns those whose lists are what was last known.
-    pub(crate) async fn renew(
-        self: &Arc<Self>,
-        kind: ListKind,
-        scope: &Scope,
-        asker: &Asker,
-    ) -> BTreeSet<Arc<str>> {
-        let waiting = self.seen(scope).into_iter().map(|upstream| {
-            let can = upstream.described().is_none_or(|it| it.can(kind.capability()));
-            let is_known = self.catalogue().knows(upstream.name(), kind);
-            let refresh = can.then(|| self.refresh(&upstream, kind, asker));
-            async move {
-                let refresh = refresh?;
-                let longest = patience(&upstream, is_known);
-                let left = (refresh.began + longest).saturating_duration_since(Instant::now());
-                let is_good = timeout(left, refresh.done).await.unwrap_or(false);
-                (!is_good).then(|| upstream.name().clone())
-            }
-        });
-        let waiting: Vec<_> = waiting.collect();
-        futures_util::future::join_all(waiting).await.into_iter().flatten().collect()
-    }
-
-    /// The server says that a list has changed.
-    fn list_changed(self: &Arc<Self>, upstream: &Arc<Upstream>, kind: ListKind) {
-        if !self.catalogue().knows(upstream.name(), kind) {
-            // Nobody has seen it.
+    /// Takes over what was kept of a server, if nothing is known of it.
+    fn recall(&self, upstream: &Upstream, audience: &Audience) {
+        let Some(lists) = &self.lists else { return };
+        if !upstream.is_first_recall(audience) {
             return;
         }
-        let Some(link) = upstream.open_link(0) else { return };
-        let mut lists = lock(&upstream.lists);
-        let list = lists.entry(kind).or_default();
-        if list.running.is_some() {
-            list.is_outdated = true;
-        } else {
-            list.running = Some(self.read(upstream, kind, link));
+        let (server, principal) = (&upstream.settings, audience.principal());
+        for kind in ListKind::ALL {
+            let is_known = self.catalogue().has_list(&server.name, audience, kind);
+            let kept = (!is_known).then(|| lists.read(server, principal, kind)).flatten();
+            if let Some(elements) = kept {
+                let mut catalogue = self.catalogue();
+                let (_, notices) = catalogue.replace(&server.name, audience, kind, &elements);
+                drop(catalogue);
+                notices.into_iter().for_each(|notice| self.tell_once(notice));
+            }
         }
     }
 
-    pub(crate) fn announce(&self) {
-        let versions: BTreeMap<_, _> = {
-            let catalogue = self.catalogue();
-            ListKind::ALL.into_iter().map(|kind| (kind, catalogue.version(kind))).collect()
-        };
-        self.versions.send_replace(versions);
+    /// Wakes the conversations that may see another list now: those of an audience, or all.
+    pub(crate) fn announce(&self, audience: Option<&Audience>) {
+        let open = lock(&self.open);
+        let wake = |it: &OpenConversation| it.changed.send_replace(());
+        match audience {
+            Some(Audience::Conversation(number)) => drop(open.get(number).map(wake)),
+            Some(Audience::Principal(principal)) => {
+                open.values().filter(|it| it.principal == *principal).for_each(wake);
+            }
+            Some(Audience::Everybody) | None => open.values().for_each(wake),
+        }
     }
 
-    fn sick(&self, upstream: &Upstream, before: Option<(Instant, bool)>, why: String) {
-        // It is told once, not at every attempt.
-        if before.is_none_or(|(_, was_good)| was_good) {
-            (self.tell)(GatewayNews::Sick { server: upstream.name().clone(), why });
-        }
+    fn is_open(&self, number: u64) -> bool {
+        lock(&self.open).contains_key(&number)
     }
 
     fn tell_once(&self, notice: Notice) {
@@ -300,12 +237,13 @@ impl GatewayState {
 struct LinkListener {
     state: Weak<GatewayState>,
     upstream: Weak<Upstream>,
+    owner: Audience,
 }
 
 impl Listener for LinkListener {
-    fn list_changed(&self, kind: ListKind) {
+    fn list_changed(&self, link: &Arc<Link>, kind: ListKind) {
         if let (Some(state), Some(upstream)) = (self.state.upgrade(), self.upstream.upgrade()) {
-            state.list_changed(&upstream, kind);
+            state.list_changed(&upstream, &self.owner, link, kind);
         }
     }
 
@@ -316,12 +254,6 @@ impl Listener for LinkListener {
     }
 }
 
-/// How long a list waits for a server.
-fn patience(upstream: &Upstream, is_known: bool) -> Duration {
-    // A process that was never seen must be started first, and there is nothing to stand in for its list.
-    if !is_known && upstream.settings.connect.is_local() { FIRST_START } else { PATIENCE }
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // No code panics in the middle of a change, so a poisoned lock is still valid.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -329,9 +261,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// How long a list, or a greeting, waits for a server that does not answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
-/// How long a list waits for a process to start, if there is nothing to show instead.
-const FIRST_START: Duration = Duration::from_secs(10);
-/// A list that was read within this time is not read again.
-const JUST_NOW: Duration = Duration::from_secs(1);
 /// A bound, in case a server invents new tools with each list.
 const MOST_TOLD: usize = 1000;
+/// How many conversations are open before the lists of principals that have left are forgotten.
+const MANY: usize = 1000;

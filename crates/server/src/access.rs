@@ -7,19 +7,26 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::{HeaderMap, Uri};
 
 use crate::backend::Principal;
 use crate::token::Token;
+use crate::verify::{Identified, ProtectedResource, TokenRefused, VerifyToken};
 
 /// The rules by which a request is let in.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use]
 pub struct AccessPolicy {
     address: IpAddr,
+    /// Whether everybody is let in.
+    is_open: bool,
     tokens: Vec<(Principal, Token)>,
+    verifiers: Vec<Arc<dyn VerifyToken>>,
+    pub(crate) resource: Option<Arc<ProtectedResource>>,
     addresses: Vec<IpAddr>,
     hosts: Vec<String>,
     origins: Vec<String>,
@@ -37,12 +44,20 @@ pub struct NotAHost;
 pub struct NotAnOrigin;
 
 /// Why a request is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Closed {
+    /// It came through a proxy, and no token says from whom.
+    Forwarded,
     Host,
     NoToken,
     Origin,
-    WrongToken,
+    /// The token cannot be checked now.
+    Unverifiable {
+        what: String,
+        retry_after: Duration,
+    },
+    /// The token is not known, or is wrong in this way.
+    WrongToken(Option<String>),
 }
 
 impl AccessPolicy {
@@ -51,13 +66,35 @@ impl AccessPolicy {
     /// A client that shows the token is the principal `owner`; without a token, all clients are one
     /// principal.
     pub fn new(address: IpAddr, token: Option<Token>) -> Self {
-        let tokens = token.map(|token| (Principal::new(OWNER), token)).into_iter().collect();
-        Self { address, tokens, addresses: Vec::new(), hosts: Vec::new(), origins: Vec::new() }
+        Self {
+            address,
+            is_open: token.is_none(),
+            tokens: token.map(|token| (Principal::owner(), token)).into_iter().collect(),
+            verifiers: Vec::new(),
+            resource: None,
+            addresses: Vec::new(),
+            hosts: Vec::new(),
+            origins: Vec::new(),
+        }
+    }
+
+    /// Lets in whoever shows a token that this verifier knows. Verifiers are asked in their order.
+    pub fn verify_with(mut self, verifier: impl VerifyToken) -> Self {
+        self.verifiers.push(Arc::new(verifier));
+        self.is_open = false;
+        self
+    }
+
+    /// Tells clients without a token who would give them one.
+    pub fn protected_resource(mut self, resource: ProtectedResource) -> Self {
+        self.resource = Some(Arc::new(resource));
+        self
     }
 
     /// Lets in another principal, which shows a token of its own.
     pub fn allow_principal(mut self, principal: Principal, token: Token) -> Self {
         self.tokens.push((principal, token));
+        self.is_open = false;
         self
     }
 
@@ -121,19 +158,37 @@ impl AccessPolicy {
         }
     }
 
-    /// Checks the token of a request, and returns the principal that it belongs to.
-    pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<Principal, Closed> {
-        if self.tokens.is_empty() {
-            return Ok(Principal::new(ANYBODY));
+    /// Checks the token of a request, and returns whose it is.
+    pub(crate) async fn check_token(&self, headers: &HeaderMap) -> Result<Identified, Closed> {
+        if self.is_open {
+            // A proxy on this machine would make everybody behind it a caller of this machine.
+            let is_forwarded = FORWARDED.iter().any(|name| headers.contains_key(*name));
+            let anybody = || Identified { principal: Principal::anybody(), groups: Arc::default() };
+            return if is_forwarded { Err(Closed::Forwarded) } else { Ok(anybody()) };
         }
-        let shown = headers.get(AUTHORIZATION).ok_or(Closed::NoToken)?;
-        let shown = shown.to_str().ok().and_then(|text| text.split_once(' '));
-        let Some((scheme, shown)) = shown else { return Err(Closed::WrongToken) };
-        let is_shown = |(_, token): &&(Principal, Token)| {
-            scheme.eq_ignore_ascii_case("bearer") && token.is(shown.trim())
+        let mut shown = headers.get_all(AUTHORIZATION).iter();
+        let (Some(first), None) = (shown.next(), shown.next()) else {
+            let is_there = headers.contains_key(AUTHORIZATION);
+            return Err(if is_there { Closed::WrongToken(None) } else { Closed::NoToken });
         };
-        let owner = self.tokens.iter().find(is_shown).map(|(principal, _)| principal.clone());
-        owner.ok_or(Closed::WrongToken)
+        let shown = first.to_str().ok().and_then(|text| text.split_once(' '));
+        let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let Some((_, shown)) = shown else { return Err(Closed::WrongToken(None)) };
+        let shown = shown.trim();
+        if let Some((principal, _)) = self.tokens.iter().find(|(_, token)| token.is(shown)) {
+            return Ok(Identified { principal: principal.clone(), groups: Arc::default() });
+        }
+        for verifier in &self.verifiers {
+            match verifier.verify(shown).await {
+                Ok(identified) => return Ok(identified),
+                Err(TokenRefused::Unknown) => {}
+                Err(TokenRefused::Wrong { what }) => return Err(Closed::WrongToken(Some(what))),
+                Err(TokenRefused::Unverifiable { what, retry_after }) => {
+                    return Err(Closed::Unverifiable { what, retry_after });
+                }
+            }
+        }
+        Err(Closed::WrongToken(None))
     }
 
     fn knows_host(&self, host: &str) -> bool {
@@ -156,6 +211,15 @@ impl AccessPolicy {
             None => is_loopback_name(host),
         };
         place.and_then(host_of).is_some_and(is_local) || self.origins.contains(&origin)
+    }
+}
+
+impl fmt::Debug for AccessPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccessPolicy")
+            .field("address", &self.address)
+            .field("is_open", &self.is_open)
+            .finish_non_exhaustive()
     }
 }
 
@@ -211,16 +275,17 @@ fn is_loopback_name(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost")
 }
 
-/// The principal of the token that a person was given.
-const OWNER: &str = "owner";
-/// The principal of all clients that are let in without a token.
-const ANYBODY: &str = "anybody";
+/// What proxies add to the requests that they pass on.
+const FORWARDED: [&str; 5] =
+    ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "cf-connecting-ip"];
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
     use http::HeaderValue;
 
     use super::*;
+    use crate::verify::{HashedTokens, TokenHash};
 
     #[test]
     fn only_names_of_this_machine_are_let_in() {
@@ -347,19 +412,48 @@ mod tests {
     #[test]
     fn the_token_must_be_shown_and_right() {
         let access = AccessPolicy::new([127, 0, 0, 1].into(), Token::new("s3cret").ok());
-        let showing = |value: &'static str| {
-            let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(value))]);
-            access.check_token(&headers).map(|_| ())
-        };
+        let hashed = HashedTokens::default();
+        let ada = Token::new("4da").unwrap();
+        hashed.set([(TokenHash::of_token(&ada), Principal::new("ada"))]);
+        let access = access.verify_with(hashed);
 
-        assert_eq!(access.check_token(&HeaderMap::new()).err(), Some(Closed::NoToken));
-        assert_eq!(showing("Bearer s3cret"), Ok(()));
-        assert_eq!(showing("bearer  s3cret"), Ok(()));
+        assert_eq!(shown(&access, &[]), Err(Closed::NoToken));
+        let owner = Ok(Principal::owner());
+        assert_eq!(shown(&access, &[("authorization", "Bearer s3cret")]), owner);
+        assert_eq!(shown(&access, &[("authorization", "bearer  s3cret")]), owner);
+        let ada = Ok(Principal::new("ada"));
+        assert_eq!(shown(&access, &[("authorization", "Bearer 4da")]), ada);
         for value in ["Bearer wrong", "Bearer ", "Bearer", "Basic s3cret", "s3cret"] {
-            assert_eq!(showing(value), Err(Closed::WrongToken), "{value}");
+            let refused = shown(&access, &[("authorization", value)]);
+            assert_eq!(refused, Err(Closed::WrongToken(None)), "{value}");
         }
-        let open = AccessPolicy::new([127, 0, 0, 1].into(), None);
-        assert!(open.check_token(&HeaderMap::new()).is_ok());
+        let only_hashed = self::access("127.0.0.1").verify_with(HashedTokens::default());
+        assert_eq!(shown(&only_hashed, &[]), Err(Closed::NoToken), "it is not open");
+        let two = [("authorization", "Bearer s3cret"), ("authorization", "Bearer 4da")];
+        assert_eq!(shown(&access, &two), Err(Closed::WrongToken(None)));
+    }
+
+    /// Behind a proxy on this machine everybody would seem to be on this machine.
+    #[test]
+    fn without_a_token_nobody_comes_through_a_proxy() {
+        let open = access("127.0.0.1");
+
+        assert_eq!(shown(&open, &[]), Ok(Principal::anybody()));
+        for header in ["forwarded", "x-forwarded-for", "x-real-ip"] {
+            assert_eq!(shown(&open, &[(header, "10.0.0.1")]), Err(Closed::Forwarded), "{header}");
+        }
+    }
+
+    fn shown(
+        access: &AccessPolicy,
+        headers: &[(&'static str, &'static str)],
+    ) -> Result<Principal, Closed> {
+        let mut all = HeaderMap::new();
+        for (name, value) in headers {
+            all.append(*name, HeaderValue::from_static(value));
+        }
+        let checked = access.check_token(&all).now_or_never().unwrap();
+        checked.map(|it| it.principal)
     }
 
     fn access(address: &str) -> AccessPolicy {

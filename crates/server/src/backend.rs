@@ -29,10 +29,9 @@ pub trait Backend: Send + Sync + 'static {
     /// Returns the name that callers may see.
     fn name(&self) -> &str;
 
-    /// Whether there is something at this endpoint: what stands behind `/mcp/` in the path, or nothing for
-    /// `/mcp` itself. By default there is nothing else.
-    fn serves(&self, endpoint: &str) -> bool {
-        endpoint.is_empty()
+    /// Whether there is something at the endpoint for this caller. By default there is nothing but `/mcp`.
+    fn serves(&self, caller: &Caller) -> bool {
+        caller.endpoint.is_empty()
     }
 
     /// Whether requests can be answered now, for `/readyz`.
@@ -49,11 +48,18 @@ pub struct Caller {
     pub principal: Principal,
     /// What it wants to talk to: what stands behind `/mcp/` in the path, or nothing for `/mcp` itself.
     pub endpoint: Arc<str>,
+    /// The groups that its token puts it in, such as scopes. A session that was begun with others is not its
+    /// own.
+    pub groups: Arc<[Arc<str>]>,
 }
 
 /// A client that is let in, under a name that is no secret. What one principal began is of no use to another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Principal(Arc<str>);
+pub struct Principal {
+    /// Whether it is the owner or anybody, which no name can make it.
+    is_special: bool,
+    name: Arc<str>,
+}
 
 /// An open conversation.
 ///
@@ -114,21 +120,43 @@ pub struct Unavailable {
 }
 
 impl Principal {
-    /// Names a principal.
+    /// Names a principal. It is another one than [`owner`](Self::owner), whatever its name is.
     pub fn new(name: &str) -> Self {
-        Self(name.into())
+        Self { is_special: false, name: name.into() }
+    }
+
+    /// Returns the principal of the person whose server this is.
+    pub fn owner() -> Self {
+        Self { is_special: true, name: "owner".into() }
+    }
+
+    /// Returns the principal of all clients that are let in without a token.
+    pub fn anybody() -> Self {
+        Self { is_special: true, name: "anybody".into() }
+    }
+
+    /// Whether this is the owner, or anybody where all are let in: no name makes a principal one of them.
+    pub const fn is_special(&self) -> bool {
+        self.is_special
     }
 
     /// Returns the name.
     pub fn name(&self) -> &str {
-        &self.0
+        &self.name
     }
 }
 
 impl Caller {
     /// Creates a caller of an endpoint.
     pub fn new(principal: Principal, endpoint: &str) -> Self {
-        Self { principal, endpoint: endpoint.into() }
+        Self { principal, endpoint: endpoint.into(), groups: Arc::default() }
+    }
+
+    /// Puts the caller in these groups.
+    #[must_use]
+    pub fn in_groups(mut self, groups: Arc<[Arc<str>]>) -> Self {
+        self.groups = groups;
+        self
     }
 }
 

@@ -18,7 +18,7 @@ use ridethrough_core::message::{Id, Message};
 use ridethrough_core::stateless::REVISION;
 
 use crate::access::AccessPolicy;
-use crate::backend::Caller;
+use crate::backend::{Caller, Principal};
 use crate::bodies::{self, Bodies, NoBody};
 use crate::connections::{Connection, Connections};
 use crate::cors;
@@ -33,6 +33,7 @@ use crate::session::{Session, Undelivered};
 use crate::sessions::Sessions;
 use crate::stateless::Stateless;
 use crate::streams::{Carries, STANDING};
+use crate::verify::Identified;
 
 /// Answers requests.
 pub(crate) struct RequestHandler {
@@ -53,17 +54,18 @@ impl RequestHandler {
         Self { access, sessions, stateless, connections, bodies: Bodies::default() }
     }
 
-    /// Answers one request that came on this connection.
+    /// Answers one request that came on this connection. Whoever is known already needs no token.
     pub(crate) async fn answer(
         &self,
         request: Request<Incoming>,
         connection: &Arc<Connection>,
+        known: Option<Principal>,
     ) -> Reply {
         if let Err(closed) = self.access.check_place(request.uri(), request.headers()) {
-            return reply::closed(closed);
+            return reply::closed(&closed, None);
         }
         let origin = request.headers().get(ORIGIN).cloned();
-        let mut answer = self.answer_friend(request, connection).await;
+        let mut answer = self.answer_friend(request, connection, known).await;
         if let Some(origin) = origin {
             cors::let_read(&mut answer, origin);
         }
@@ -75,6 +77,7 @@ impl RequestHandler {
         &self,
         request: Request<Incoming>,
         connection: &Arc<Connection>,
+        known: Option<Principal>,
     ) -> Reply {
         // A browser sends the preflight request without the token.
         if request.method() == Method::OPTIONS && request.headers().contains_key(ORIGIN) {
@@ -83,9 +86,13 @@ impl RequestHandler {
         if let Some(probed) = self.probe(&request) {
             return probed;
         }
-        let principal = match self.access.check_token(request.headers()) {
-            Ok(principal) => principal,
-            Err(closed) => return reply::closed(closed),
+        let checked = match known {
+            Some(principal) => Ok(Identified { principal, groups: Arc::default() }),
+            None => self.access.check_token(request.headers()).await,
+        };
+        let identified = match checked {
+            Ok(identified) => identified,
+            Err(closed) => return reply::closed(&closed, self.access.resource.as_deref()),
         };
         if self.connections.authenticate(connection).is_err() {
             return reply::no_place("all connections are in use");
@@ -94,10 +101,11 @@ impl RequestHandler {
             return reply::no_place("the requests of this connection hold too much");
         };
         let endpoint = endpoint(request.uri().path());
-        let Some(endpoint) = endpoint.filter(|it| self.sessions.serves(it)) else {
+        let Identified { principal, groups } = identified;
+        let caller = endpoint.map(|it| Caller::new(principal, &it).in_groups(groups));
+        let Some(caller) = caller.filter(|it| self.sessions.serves(it)) else {
             return reply::nothing_here();
         };
-        let caller = Caller::new(principal, &endpoint);
         let is_stateless = Headers(request.headers()).version() == Some(REVISION);
         match *request.method() {
             Method::DELETE | Method::GET if is_stateless => reply::only_post(),
@@ -117,6 +125,9 @@ impl RequestHandler {
                 Some(reply::word(StatusCode::OK, "ready"))
             }
             "/readyz" if is_read => Some(reply::word(StatusCode::SERVICE_UNAVAILABLE, "stopping")),
+            METADATA | METADATA_OF_PATH if is_read => {
+                self.access.resource.as_deref().map(reply::metadata)
+            }
             _ => None,
         }
     }
@@ -344,6 +355,9 @@ fn decoded(segment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// Where clients look for who would give them a token (RFC 9728, section 3.1).
+const METADATA: &str = "/.well-known/oauth-protected-resource";
+const METADATA_OF_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
 /// The path of the server.
 const PATH: &str = "/mcp";
 /// The last revision with batches.

@@ -27,6 +27,7 @@ mod fault;
 mod greeting;
 mod handler;
 mod headers;
+mod jwt;
 mod life;
 mod log;
 mod messages;
@@ -46,12 +47,14 @@ mod stateless;
 mod streams;
 mod tls;
 mod token;
+mod verify;
 mod watched_stream;
 
 pub use access::{AccessPolicy, NotAHost, NotAnOrigin};
 pub use backend::{Backend, Caller, Conversation, Ending, Letter, Principal, Said, Unavailable};
 pub use futures_util::future::BoxFuture;
 pub use futures_util::stream::BoxStream;
+pub use jwt::{Algorithm, FetchKeys, JwtRules, JwtVerifier};
 pub use news::SessionNews;
 pub use parts::{ParsedMessage, Unreadable};
 pub use rehearsal::{Rehearsal, rehearse};
@@ -59,3 +62,6 @@ pub use server::Server;
 pub use settings::Settings;
 pub use tls::{Tls, TlsError};
 pub use token::{NotAToken, Token};
+pub use verify::{
+    HashedTokens, Identified, ProtectedResource, TokenHash, TokenRefused, VerifyToken,
+};

@@ -1,7 +1,7 @@
 //! Messages with their bytes: a single one, or the members of a batch, each ready to be written on a line.
 
 use bytes::Bytes;
-use ridethrough_core::message::{Elements, Incoming, Json, Message};
+use ridethrough_core::message::{Elements, Incoming, Json, Message, reserved};
 
 /// A message and its bytes, which contain no line end.
 #[derive(Clone, Debug)]
@@ -31,6 +31,17 @@ impl ParsedMessage {
         let alone = Json::new(element.as_str().to_owned());
         Self::read(&alone.map_err(|_| Unreadable::NotJson)?)
     }
+
+    /// Refuses a message in which a member that decides what becomes of it occurs twice: two readers could
+    /// understand it differently, and one of them decides what may be called.
+    pub fn only_if_clear(self, json: &Json) -> Result<Self, Unreadable> {
+        let params = match &self.message {
+            Message::Request { params, .. } | Message::Notification { params, .. } => params,
+            Message::Response { .. } => &None,
+        };
+        let is_clear = !json.repeats(&ENVELOPE) && params.as_ref().is_none_or(are_clear);
+        if is_clear { Ok(self) } else { Err(Unreadable::Ambiguous) }
+    }
 }
 
 /// The messages of one body.
@@ -43,6 +54,8 @@ pub(crate) enum Parts {
 /// Why bytes cannot be read as messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
+    /// A member that decides what becomes of a message occurs twice.
+    Ambiguous,
     /// The text is not JSON.
     NotJson,
     /// The text is JSON, but not a message.
@@ -56,14 +69,17 @@ impl Parts {
     pub(crate) fn read(text: &Bytes) -> Result<Self, Unreadable> {
         let Some(elements) = Elements::of(text) else {
             let json = Json::new(text.clone()).map_err(|_| Unreadable::NotJson)?;
-            return ParsedMessage::read(&json).map(Self::One);
+            return ParsedMessage::read(&json)?.only_if_clear(&json).map(Self::One);
         };
         // The limit is checked before the first message is copied.
         if elements.clone().take(MOST_PARTS + 1).count() > MOST_PARTS {
             return Err(Unreadable::TooMany);
         }
         let parts: Vec<_> = elements
-            .map(|element| ParsedMessage::read_alone(&element.map_err(|_| Unreadable::NotJson)?))
+            .map(|element| {
+                let element = element.map_err(|_| Unreadable::NotJson)?;
+                ParsedMessage::read_alone(&element)?.only_if_clear(&element)
+            })
             .collect::<Result<_, _>>()?;
         if parts.is_empty() { Err(Unreadable::NotJsonRpc) } else { Ok(Self::Batch(parts)) }
     }
@@ -76,6 +92,13 @@ impl Parts {
     }
 }
 
+fn are_clear(params: &Json) -> bool {
+    let [meta, of] = params.pick(["_meta", "ref"]);
+    !params.repeats(&PARAMS)
+        && !meta.is_some_and(|it| it.repeats(&META))
+        && !of.is_some_and(|it| it.repeats(&REFERENCE))
+}
+
 /// Returns the JSON without line ends, which can only be between its tokens. A carriage return alone would
 /// end a line of an event stream.
 fn on_one_line(text: &Bytes) -> Bytes {
@@ -85,6 +108,29 @@ fn on_one_line(text: &Bytes) -> Bytes {
     text.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect()
 }
 
+/// The members that say what a message is.
+const ENVELOPE: [&str; 6] = ["error", "id", "jsonrpc", "method", "params", "result"];
+/// The members of params by which a request is routed, checked or matched with another.
+const PARAMS: [&str; 14] = [
+    "_meta",
+    "arguments",
+    "capabilities",
+    "cursor",
+    "inputResponses",
+    "level",
+    "name",
+    "notifications",
+    "protocolVersion",
+    "ref",
+    "requestId",
+    "requestState",
+    "taskId",
+    "uri",
+];
+/// The members of `_meta` that the server reads.
+const META: [&str; 4] =
+    [reserved::CAPABILITIES, reserved::LOG_LEVEL, reserved::VERSION, "progressToken"];
+const REFERENCE: [&str; 3] = ["name", "type", "uri"];
 /// The most messages of a batch: as many as there may be calls under way.
 pub(crate) const MOST_PARTS: usize = 1000;
 
@@ -127,6 +173,28 @@ mod tests {
         );
         assert_eq!(of(MOST_PARTS, ""), Err(Unreadable::TooMany), "it may have more");
         assert_eq!(of(MOST_PARTS - 1, ""), Err(Unreadable::NotJson));
+    }
+
+    /// A filter by name reads one of the two, and the program behind it perhaps the other.
+    #[test]
+    fn a_member_that_decides_and_is_there_twice_is_refused() {
+        let call = |params: &str| format!(r#"{{"id":1,"method":"tools/call","params":{params}}}"#);
+        for text in [
+            r#"{"id":1,"id":2,"method":"m"}"#.to_owned(),
+            r#"{"id":1,"method":"ping","method":"tools/call"}"#.to_owned(),
+            r#"{"id":1,"method":"m","params":{},"params":{}}"#.to_owned(),
+            call(r#"{"name":"a","name":"b"}"#),
+            call(r#"{"name":"a","Name":"b"}"#),
+            call(r#"{"uri":"a","ur\u0069":"b"}"#),
+            call(r#"{"ref":{"name":"a","name":"b"}}"#),
+            call(r#"{"_meta":{"progressToken":1,"progressToken":2}}"#),
+            format!("[{}]", call(r#"{"name":"a","name":"b"}"#)),
+        ] {
+            let read = Parts::read(&Bytes::from(text.clone())).map(|_| ());
+            assert_eq!(read, Err(Unreadable::Ambiguous), "{text}");
+        }
+        let harmless = call(r#"{"name":"a","arguments":{"name":"b","n":1,"n":2},"x":1,"x":2}"#);
+        assert!(Parts::read(&Bytes::from(harmless)).is_ok());
     }
 
     #[test]

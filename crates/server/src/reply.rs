@@ -21,6 +21,7 @@ use crate::headers::{EVENTS, JSON};
 use crate::parts::{MOST_PARTS, Unreadable};
 use crate::posted::Refused;
 use crate::reader::{Piece, Reader};
+use crate::verify::ProtectedResource;
 
 /// An HTTP answer.
 pub(crate) type Reply = Response<UnsyncBoxBody<Bytes, Infallible>>;
@@ -94,9 +95,14 @@ pub(crate) fn no_place(why: &str) -> Reply {
     unavailable(None, &why)
 }
 
-/// Returns the answer to a request that the access policy refuses.
-pub(crate) fn closed(why: Closed) -> Reply {
+/// Returns the answer to a request that the access policy refuses. It says where a token is to be had, if that
+/// is known.
+pub(crate) fn closed(why: &Closed, resource: Option<&ProtectedResource>) -> Reply {
     let (status, message) = match why {
+        Closed::Forwarded => (
+            StatusCode::FORBIDDEN,
+            "this came through a proxy, and there is no token that says from whom; use a token",
+        ),
         Closed::Host => {
             (StatusCode::FORBIDDEN, "this name is none of ours; `--allow-host` adds one")
         }
@@ -106,14 +112,35 @@ pub(crate) fn closed(why: Closed) -> Reply {
         Closed::NoToken => {
             (StatusCode::UNAUTHORIZED, "show the token: `Authorization: Bearer ...`")
         }
-        Closed::WrongToken => (StatusCode::UNAUTHORIZED, "this is not the token"),
+        Closed::Unverifiable { what, retry_after } => {
+            let why = Unavailable { what: what.clone(), retry_after: *retry_after };
+            return unavailable(None, &why);
+        }
+        Closed::WrongToken(None) => (StatusCode::UNAUTHORIZED, "this is not the token"),
+        Closed::WrongToken(Some(what)) => (StatusCode::UNAUTHORIZED, what.as_str()),
     };
     let reply = refusal(status, code::SERVER_ERROR, message);
-    match why {
-        Closed::Host | Closed::Origin => reply,
-        Closed::NoToken => with(reply, WWW_AUTHENTICATE, "Bearer"),
-        Closed::WrongToken => with(reply, WWW_AUTHENTICATE, "Bearer error=\"invalid_token\""),
+    if status != StatusCode::UNAUTHORIZED {
+        return reply;
     }
+    let mut parts = Vec::new();
+    if matches!(why, Closed::WrongToken(_)) {
+        parts.push("error=\"invalid_token\"".to_owned());
+    }
+    if let Some(resource) = resource {
+        parts.push(format!("resource_metadata=\"{}\"", resource.metadata_url()));
+        if !resource.scopes.is_empty() {
+            parts.push(format!("scope=\"{}\"", resource.scopes.join(" ")));
+        }
+    }
+    let challenge = format!("Bearer {}", parts.join(", "));
+    with(reply, WWW_AUTHENTICATE, challenge.trim_end())
+}
+
+/// Returns who gives tokens for this server.
+pub(crate) fn metadata(resource: &ProtectedResource) -> Reply {
+    let reply = json(StatusCode::OK, resource.document().into());
+    with(reply, CACHE_CONTROL, "max-age=300")
 }
 
 /// Returns 503: no session can begin now. `Retry-After` is rounded up, and is at least a second, so that a
@@ -124,7 +151,12 @@ pub(crate) fn unavailable(id: Option<&Id>, why: &Unavailable) -> Reply {
     let message = format!("{what}; nothing was run; come again in {seconds} s");
     let reply =
         json(StatusCode::SERVICE_UNAVAILABLE, error(id, code::SERVER_ERROR, &message, None));
-    with(reply, RETRY_AFTER, &seconds.to_string())
+    come_again(reply, *retry_after)
+}
+
+/// Adds `Retry-After`, rounded up to whole seconds, of which there is at least one.
+pub(crate) fn come_again(reply: Reply, wait: Duration) -> Reply {
+    with(reply, RETRY_AFTER, &whole_seconds(wait).max(1).to_string())
 }
 
 /// Returns 404: there is no such session, for this reason if it is known.
@@ -186,6 +218,9 @@ pub(crate) fn not_taken(why: Refused) -> Reply {
                  come again when some are answered"
             );
             refusal(StatusCode::TOO_MANY_REQUESTS, code::SERVER_ERROR, &message)
+        }
+        Refused::Unreadable(Unreadable::Ambiguous) => {
+            wrong("a member by which requests are told apart is there twice; nothing was run")
         }
         Refused::Unreadable(Unreadable::NotJson) => {
             unreadable(StatusCode::BAD_REQUEST, "this is not JSON")

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::access::AccessPolicy;
 use crate::answered::Answered;
-use crate::backend::Backend;
+use crate::backend::{Backend, Caller, Principal};
 use crate::connections::{Connections, OpenConnection};
 use crate::handler::RequestHandler;
 use crate::news::SessionNews;
@@ -52,7 +52,19 @@ impl Server {
     pub async fn serve(&self, connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
         let admitted = self.connections.admit();
         let stream = WatchedStream { stream: connection, connection: admitted.connection.clone() };
-        self.serve_admitted(stream, &admitted).await;
+        self.serve_admitted(stream, &admitted, None).await;
+    }
+
+    /// Answers all requests on one connection as [`serve`](Self::serve) does, for a client that is known
+    /// without a token: one on a Unix socket that only its owner can open, for example.
+    pub async fn serve_as(
+        &self,
+        principal: Principal,
+        connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    ) {
+        let admitted = self.connections.admit();
+        let stream = WatchedStream { stream: connection, connection: admitted.connection.clone() };
+        self.serve_admitted(stream, &admitted, Some(principal)).await;
     }
 
     /// Answers all requests on one connection as [`serve`](Self::serve) does, in TLS. The handshake counts as
@@ -70,7 +82,7 @@ impl Server {
         };
         // A client that does not speak TLS, or does not trust the certificate, has its own error.
         if let Ok(stream) = stream {
-            self.serve_admitted(stream, &admitted).await;
+            self.serve_admitted(stream, &admitted, None).await;
         }
     }
 
@@ -78,14 +90,15 @@ impl Server {
         &self,
         connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
         admitted: &OpenConnection,
+        known: Option<Principal>,
     ) {
         let (handler, open) = (self.handler.clone(), admitted.connection.clone());
         let service = service_fn(move |request| {
-            let (handler, connection) = (handler.clone(), open.clone());
+            let (handler, connection, known) = (handler.clone(), open.clone(), known.clone());
             let answering = connection.answer();
             async move {
                 let version = request.version();
-                let reply = handler.answer(request, &connection).await;
+                let reply = handler.answer(request, &connection, known).await;
                 Ok::<_, Infallible>(reply.map(|body| Answered::new(body, answering, version)))
             }
         });
@@ -121,6 +134,11 @@ impl Server {
     /// the system has no more file descriptors.
     pub fn make_room(&self) {
         self.connections.make_room();
+    }
+
+    /// Ends the sessions of the callers for which this is true: they are not let in any more.
+    pub fn end_sessions(&self, is_out: impl Fn(&Caller) -> bool) {
+        self.handler.sessions.end_where(is_out);
     }
 
     /// Ends all sessions, and waits until their conversations have ended. No new session begins.

@@ -93,9 +93,16 @@ impl Sessions {
         self.table().get(id).filter(|session| session.caller == *caller).cloned()
     }
 
-    /// Whether there is something at this endpoint.
-    pub(crate) fn serves(&self, endpoint: &str) -> bool {
-        self.backend.serves(endpoint)
+    /// Whether there is something at the endpoint for this caller.
+    pub(crate) fn serves(&self, caller: &Caller) -> bool {
+        self.backend.serves(caller)
+    }
+
+    /// Ends the sessions of callers that are not let in any more.
+    pub(crate) fn end_where(&self, is_out: impl Fn(&Caller) -> bool) {
+        let table = self.table();
+        let out = table.values().filter(|session| is_out(&session.caller));
+        out.for_each(|session| session.end("its client is not let in any more"));
     }
 
     /// Whether new requests are answered.

@@ -6,7 +6,8 @@ use ridethrough_gateway::ServerSettings;
 
 use super::connect::ServerWay;
 use super::pins;
-use crate::import::{GatewayFile, GatewayServer, Reached, read_for_gateway, safe};
+use super::principals::{self, PrincipalTokens};
+use crate::import::{GatewayAccess, GatewayFile, GatewayServer, Reached, read_for_gateway, safe};
 use crate::misuse::Misuse;
 use crate::{options, platform};
 
@@ -14,6 +15,8 @@ use crate::{options, platform};
 pub(super) struct GatewayConfig {
     pub(super) servers: Vec<ServerSettings>,
     pub(super) children: usize,
+    pub(super) access: GatewayAccess,
+    pub(super) tokens: PrincipalTokens,
     pub(super) disabled: Vec<String>,
 }
 
@@ -41,24 +44,31 @@ pub(super) fn path(named: Option<&Path>) -> Result<PathBuf, Misuse> {
 pub(super) fn read(path: &Path) -> Result<GatewayConfig, Misuse> {
     let file = read_for_gateway(path).map_err(|faults| wrong(path, &faults))?;
     check_programs(path, &file)?;
-    let GatewayFile { children, servers, disabled } = file;
+    let GatewayFile { children, access, servers, disabled } = file;
+    let tokens = match &access.tokens {
+        Some(path) => PrincipalTokens::read(path)?,
+        None => principals::default_path()
+            .map_or_else(|_| Ok(PrincipalTokens::default()), |path| PrincipalTokens::read(&path))?,
+    };
     let servers: Vec<_> = servers.into_iter().map(settings).collect();
     if servers.is_empty() {
         let fault = "it names no server that is switched on".to_owned();
         return Err(wrong(path, &[fault]));
     }
-    Ok(GatewayConfig { servers, children: children.unwrap_or(MOST_CHILDREN), disabled })
+    let children = children.unwrap_or(MOST_CHILDREN);
+    Ok(GatewayConfig { servers, children, access, tokens, disabled })
 }
 
-/// A command is started only if nobody else can have written it.
+/// A command is started, and a right is given, only if no one else can have written it.
 fn check_programs(path: &Path, file: &GatewayFile) -> Result<(), Misuse> {
     let is_program = |it: &GatewayServer| matches!(it.reached, Reached::Local(_));
-    if !file.servers.iter().any(is_program) || platform::is_ours_alone(path) {
+    let is_trusted = file.servers.iter().any(is_program) || file.access.is_given;
+    if !is_trusted || platform::is_ours_alone(path) {
         return Ok(());
     }
     Err(Misuse {
         what: format!(
-            "`{}` names programs to start, and others can write it",
+            "`{}` names programs to start, or who may come in, and others can write it",
             safe(&path.to_string_lossy())
         ),
         tried: "it was read; nothing was started".to_owned(),
@@ -67,15 +77,16 @@ fn check_programs(path: &Path, file: &GatewayFile) -> Result<(), Misuse> {
 }
 
 fn settings(server: GatewayServer) -> ServerSettings {
-    let GatewayServer { name, reached, rules, share, places, queue, links, idle } = server;
+    let GatewayServer { name, reached, rules, share, places, queue, links, idle, timeout } = server;
     let mut settings = ServerSettings::new(&name, ServerWay::new(reached));
     settings.approved = rules.is_pinned.then(|| pins::read(&name)).flatten();
     settings.rules = rules;
-    settings.share = share.unwrap_or(settings.share);
+    settings.share = share;
     settings.places = places.unwrap_or(settings.places);
     settings.queue = queue.unwrap_or(settings.queue);
     settings.links = links.unwrap_or(settings.links);
     settings.idle = idle.unwrap_or(settings.idle);
+    settings.timeout = timeout;
     settings
 }
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use ridethrough::Json;
 use ridethrough_bridge::disk;
 use ridethrough_gateway::{ListKind, ListStore, ServerSettings};
+use ridethrough_server::Principal;
 
 use crate::kept;
 
@@ -21,22 +22,39 @@ impl KeptLists {
         Some(Self { folder: kept::folder()?.join("gateway") })
     }
 
-    fn path(&self, server: &ServerSettings, kind: ListKind) -> PathBuf {
-        let identity = format!("{}\n{}", server.name, server.connect.fingerprint());
+    fn path(
+        &self,
+        server: &ServerSettings,
+        principal: Option<&Principal>,
+        kind: ListKind,
+    ) -> PathBuf {
+        // What one principal saw is read for no other.
+        let identity = format!("{}\n{}\n{principal:?}", server.name, server.connect.fingerprint());
         let name = &disk::digest(identity.as_bytes())[..32];
         self.folder.join(format!("{name}-{}.json", kind.key()))
     }
 }
 
 impl ListStore for KeptLists {
-    fn read(&self, server: &ServerSettings, kind: ListKind) -> Option<Vec<Json>> {
-        let text = disk::read(&self.path(server, kind), MOST).ok()??;
+    fn read(
+        &self,
+        server: &ServerSettings,
+        principal: Option<&Principal>,
+        kind: ListKind,
+    ) -> Option<Vec<Json>> {
+        let text = disk::read(&self.path(server, principal, kind), MOST).ok()??;
         Json::new(text).ok()?.elements()
     }
 
-    fn keep(&self, server: &ServerSettings, kind: ListKind, elements: &[Json]) {
+    fn keep(
+        &self,
+        server: &ServerSettings,
+        principal: Option<&Principal>,
+        kind: ListKind,
+        elements: &[Json],
+    ) {
         let text = ridethrough_core::message::splice::array(elements);
-        let path = self.path(server, kind);
+        let path = self.path(server, principal, kind);
         let is_kept =
             disk::read(&path, MOST).is_ok_and(|it| it.as_deref() == Some(text.as_bytes()));
         if !is_kept {

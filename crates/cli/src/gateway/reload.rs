@@ -1,4 +1,5 @@
-//! Follows the config file: what an edit changes is changed, and a bad edit changes nothing.
+//! Follows the config file and the file of tokens: what an edit changes is changed, and a bad edit changes
+//! nothing.
 
 use std::fs;
 use std::path::Path;
@@ -9,19 +10,20 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
 use super::config;
+use super::door::Door;
 use crate::expose::voice::Voice;
 
-/// Reads the file again whenever it changes, or a SIGHUP comes.
-pub(super) async fn follow(path: &Path, gateway: &Gateway, voice: &Voice) {
+/// Reads the files again whenever one of them changes, or a SIGHUP comes.
+pub(super) async fn follow(path: &Path, gateway: &Gateway, door: &Door, voice: &Voice) {
     // Where it cannot be heard, the file is still looked at.
     let mut hangups = signal(SignalKind::hangup()).ok();
-    let mut seen = mark(path);
+    let mut seen = [mark(path), door.tokens_file().as_deref().and_then(mark)];
     loop {
         let is_asked = tokio::select! {
             () = hangup(&mut hangups) => true,
             () = sleep(LOOK) => false,
         };
-        let now = mark(path);
+        let now = [mark(path), door.tokens_file().as_deref().and_then(mark)];
         if !is_asked && now == seen {
             continue;
         }
@@ -29,6 +31,9 @@ pub(super) async fn follow(path: &Path, gateway: &Gateway, voice: &Voice) {
         match config::read(path) {
             Ok(config) => {
                 let count = config.servers.len();
+                // Rights first: what is new must not be seen by those who may not.
+                gateway.set_access(config.access.rights.clone());
+                door.renew(&config.access, &config.tokens, voice);
                 gateway.set_servers(config.servers).await;
                 voice.tell(&format!("the config file was read again: {count} servers"));
             }

@@ -19,7 +19,7 @@ pub(super) async fn serve(
     reader: impl AsyncRead + Unpin,
     mut writer: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    let caller = Caller::new(Principal::new("host"), "");
+    let caller = Caller::new(Principal::owner(), "");
     let opened = gateway.open(&caller).await.map_err(|it| io::Error::other(it.what))?;
     let Conversation { outbox, inbox, open } = opened;
     let mut inbox = inbox.fuse();
@@ -86,7 +86,10 @@ async fn read(
                 continue;
             }
             let Some(letter) = letter(&line) else {
-                let answer = Answer::refusal(code::PARSE_ERROR, "the line is no JSON-RPC message");
+                let answer = Answer::refusal(
+                    code::PARSE_ERROR,
+                    "the line is no JSON-RPC message, or has a member twice",
+                );
                 // Nobody waits for it when the host is gone.
                 let _ = refuse.send(unread(&answer)).await;
                 continue;
@@ -111,9 +114,13 @@ async fn read(
 fn letter(line: &bytes::Bytes) -> Option<Letter> {
     let Some(elements) = Elements::of(line) else {
         let json = Json::new(line.clone()).ok()?;
-        return ParsedMessage::read(&json).ok().map(|it| vec![it]);
+        let message = ParsedMessage::read(&json).ok()?.only_if_clear(&json);
+        return message.ok().map(|it| vec![it]);
     };
-    let read = elements.map(|it| ParsedMessage::read_alone(&it.ok()?).ok());
+    let read = elements.map(|it| {
+        let json = it.ok()?;
+        ParsedMessage::read_alone(&json).ok()?.only_if_clear(&json).ok()
+    });
     read.collect::<Option<Letter>>().filter(|letter| !letter.is_empty())
 }
 

@@ -236,7 +236,7 @@ const KNOWN: [&str; 4] = ["headers", "http_headers", "env_http_headers", "bearer
 const LOCAL: [&str; 4] = ["command", "args", "cwd", "env"];
 const SWITCHES: [&str; 2] = ["disabled", "enabled"];
 /// What only the gateway knows of a server.
-const GATEWAY: [&str; 12] = [
+const GATEWAY: [&str; 13] = [
     "allow",
     "deny",
     "hide",
@@ -249,6 +249,7 @@ const GATEWAY: [&str; 12] = [
     "read_only",
     "rename",
     "share",
+    "timeout_seconds",
 ];
 const TYPES: [&str; 3] = ["type", "transport", "transportType"];
 

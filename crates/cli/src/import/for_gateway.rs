@@ -10,6 +10,7 @@ use ridethrough_gateway::{Prefix, Rules, Share};
 
 use super::entry::{Entry, EntryKind, meant_key};
 use super::file::{File, Trust, Unread};
+use super::gateway_access::GatewayAccess;
 use super::host::Host;
 use super::places::{ConfigPlace, ConfigScope, Folders};
 use super::reach::Reached;
@@ -20,6 +21,8 @@ use crate::options;
 pub(crate) struct GatewayFile {
     /// The most processes of local servers at once.
     pub(crate) children: Option<usize>,
+    /// Who may come in, and what they may.
+    pub(crate) access: GatewayAccess,
     pub(crate) servers: Vec<GatewayServer>,
     /// The names of servers that are switched off.
     pub(crate) disabled: Vec<String>,
@@ -35,6 +38,8 @@ pub(crate) struct GatewayServer {
     pub(crate) queue: Option<usize>,
     pub(crate) links: Option<usize>,
     pub(crate) idle: Option<Duration>,
+    /// How long a request may take.
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// Reads a config file for the gateway; or says everything that is wrong with it, each in a line.
@@ -59,7 +64,7 @@ pub(crate) fn read_for_gateway(path: &Path) -> Result<GatewayFile, Vec<String>> 
 }
 
 /// A file that is being read, and what was found wrong with it.
-struct Reading<'a> {
+pub(super) struct Reading<'a> {
     file: &'a File,
     faults: Vec<String>,
 }
@@ -69,6 +74,7 @@ impl Reading<'_> {
         let file = self.file;
         let gateway = file.document.root.get("gateway");
         let children = gateway.and_then(|it| self.number(it, "children", 1..=10_000));
+        let access = self.access(gateway, file.place.path.parent());
         let mut servers = Vec::new();
         let mut disabled = Vec::new();
         // Servers that a host keeps for one project are not for a gateway.
@@ -79,7 +85,7 @@ impl Reading<'_> {
             }
             servers.extend(self.server(entry, folders));
         }
-        GatewayFile { children, servers, disabled }
+        GatewayFile { children, access, servers, disabled }
     }
 
     fn server(&mut self, entry: &Entry, folders: &Folders) -> Option<GatewayServer> {
@@ -116,9 +122,9 @@ impl Reading<'_> {
             places: self.number(node, "places", 1..=10_000),
             queue: self.number(node, "queue", 0..=100_000),
             links: self.number(node, "links", 1..=10_000),
-            idle: self
-                .number(node, "idle", 1..=86_400)
-                .map(|it| Duration::from_secs(it.try_into().unwrap_or(u64::MAX))),
+            idle: self.seconds(node, "idle"),
+            // Hosts have a `timeout` too, some in seconds and some in milliseconds.
+            timeout: self.seconds(node, "timeout_seconds"),
         })
     }
 
@@ -165,7 +171,7 @@ impl Reading<'_> {
         }
     }
 
-    fn texts(&mut self, node: &Node, key: &str) -> Vec<String> {
+    pub(super) fn texts(&mut self, node: &Node, key: &str) -> Vec<String> {
         let Some(list) = node.get(key) else { return Vec::new() };
         let texts = match &list.value {
             Value::Array(items) => {
@@ -179,7 +185,7 @@ impl Reading<'_> {
         texts.unwrap_or_default()
     }
 
-    fn flag(&mut self, node: &Node, key: &str) -> bool {
+    pub(super) fn flag(&mut self, node: &Node, key: &str) -> bool {
         match node.get(key) {
             None => false,
             Some(Node { value: Value::Flag(flag), .. }) => *flag,
@@ -190,7 +196,12 @@ impl Reading<'_> {
         }
     }
 
-    fn number(
+    fn seconds(&mut self, node: &Node, key: &str) -> Option<Duration> {
+        let seconds = self.number(node, key, 1..=86_400)?;
+        Some(Duration::from_secs(seconds.try_into().unwrap_or(u64::MAX)))
+    }
+
+    pub(super) fn number(
         &mut self,
         node: &Node,
         key: &str,
@@ -209,7 +220,7 @@ impl Reading<'_> {
         number
     }
 
-    fn fault(&mut self, place: usize, what: &str) {
+    pub(super) fn fault(&mut self, place: usize, what: &str) {
         let text = self.file.document.text.as_bytes();
         self.faults.push(Broken::at(text, place, what).to_string());
     }
@@ -225,7 +236,7 @@ fn at<'a>(node: &'a Node, span: &std::ops::Range<usize>) -> Option<&'a Node> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::fs;
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -263,7 +274,7 @@ mod tests {
             "ridethrough.toml",
             "timeout = 2\n[gateway]\nchildren = 7\n[servers.a]\nurl = 'https://a.example/mcp'\n\
              prefix = false\nallow = ['read*']\ndeny = ['x']\nhide = ['y']\nread_only = true\n\
-             pin = true\nshare = 'all'\nplaces = 3\nqueue = 0\nlinks = 2\nidle = 60\n\
+             pin = true\nshare = 'all'\nplaces = 3\nqueue = 0\nlinks = 2\nidle = 60\ntimeout_seconds = 90\n\
              [servers.a.rename]\nold = 'new'\n",
         )
         .unwrap();
@@ -277,6 +288,7 @@ mod tests {
         assert_eq!(server.share, Some(Share::All));
         assert_eq!((server.places, server.queue, server.links), (Some(3), Some(0), Some(2)));
         assert_eq!(server.idle, Some(Duration::from_secs(60)));
+        assert_eq!(server.timeout, Some(Duration::from_secs(90)));
     }
 
     #[test]
@@ -316,7 +328,7 @@ mod tests {
         );
     }
 
-    fn read(name: &str, text: &str) -> Result<GatewayFile, Vec<String>> {
+    pub(in crate::import) fn read(name: &str, text: &str) -> Result<GatewayFile, Vec<String>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = format!("ridethrough-gateway-{}-{number}", std::process::id());

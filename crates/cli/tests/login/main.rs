@@ -6,6 +6,7 @@
 
 mod bridges;
 mod checking;
+mod gateways;
 mod importing;
 mod keeping;
 mod logging_in;

@@ -9,6 +9,7 @@ mod envelope;
 mod json;
 mod list_kind;
 pub mod notification;
+mod repeated;
 pub mod reserved;
 mod scan;
 pub mod splice;

@@ -1,10 +1,14 @@
-//! The lists of one server, as its rules leave them.
+//! The lists of one server, as its rules leave them, each for those who share the link that it was read over.
 
+use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use ridethrough_core::answer::words::{harmless, is_harmful};
 use ridethrough_core::message::{Json, ListKind};
 
+use super::audience::{Audience, Share, View};
 use super::names::{Names, Owner};
 use super::notice::Notice;
 use super::pins::{Approved, PinVerdict};
@@ -15,13 +19,28 @@ use super::rules::{Rules, Verdict};
 pub(crate) struct Listed {
     pub(crate) name: Arc<str>,
     pub(crate) rules: Rules,
+    pub(crate) share: Share,
+    /// Tells the server apart from one of this name with other rules.
+    pub(crate) generation: u64,
     /// The definitions that were approved, if any were.
-    pub(crate) approved: Option<Approved>,
-    lists: BTreeMap<ListKind, Vec<Item>>,
-    /// Tools as the server defines them now, for a person to approve.
-    pub(crate) defined: Vec<(String, Json)>,
+    approved: Option<Approved>,
+    lists: BTreeMap<(Audience, ListKind), Arc<ItemList>>,
+    /// The list of each kind that was read last, whoever sees it. It is compared with, and never shown.
+    newest: BTreeMap<ListKind, Arc<ItemList>>,
+    /// What was listed for an audience, and is not any more.
+    gone: BTreeMap<(Audience, ListKind), BTreeSet<String>>,
+    /// Tools as the server defines them now, for a person to approve; only if they are pinned.
+    defined: BTreeMap<Audience, Vec<Json>>,
     /// The names of tools and prompts where this server is alone.
     pub(crate) alone: BTreeMap<ListKind, Names>,
+}
+
+/// A list, in an order that does not depend on the server's.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct ItemList {
+    pub(crate) items: Vec<Item>,
+    /// Differs if what is shown of the list does.
+    pub(crate) digest: u64,
 }
 
 /// An element of a list.
@@ -34,37 +53,156 @@ pub(crate) struct Item {
     pub(crate) is_listed: bool,
 }
 
+impl ItemList {
+    fn new(mut items: Vec<Item>) -> Self {
+        items.sort_by(|one, other| one.original.cmp(&other.original));
+        let digest = digest(items.iter());
+        Self { items, digest }
+    }
+
+    pub(crate) fn item(&self, original: &str) -> Option<&Item> {
+        let place = self.items.binary_search_by(|item| item.original.as_str().cmp(original));
+        place.ok().map(|place| &self.items[place])
+    }
+}
+
 impl Listed {
-    pub(crate) fn new(name: Arc<str>, rules: Rules, approved: Option<Approved>) -> Self {
-        let (lists, alone) = (BTreeMap::new(), BTreeMap::new());
-        Self { name, rules, approved, lists, defined: Vec::new(), alone }
+    pub(crate) fn new(
+        name: Arc<str>,
+        rules: Rules,
+        share: Share,
+        approved: Option<Approved>,
+        generation: u64,
+    ) -> Self {
+        Self {
+            name,
+            rules,
+            share,
+            generation,
+            approved,
+            lists: BTreeMap::new(),
+            newest: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            defined: BTreeMap::new(),
+            alone: BTreeMap::new(),
+        }
     }
 
-    /// Returns the list, in an order that does not depend on the server's; `None` if it is not known.
-    pub(crate) fn list(&self, kind: ListKind) -> Option<&[Item]> {
-        self.lists.get(&kind).map(Vec::as_slice)
+    /// Returns the list that a caller sees; `None` if it is not known.
+    pub(crate) fn seen(&self, kind: ListKind, view: &View) -> Option<&Arc<ItemList>> {
+        view.audiences(self.share).find_map(|audience| self.lists.get(&(audience, kind)))
     }
 
-    pub(crate) fn item(&self, kind: ListKind, original: &str) -> Option<&Item> {
-        let list = self.list(kind)?;
-        let place = list.binary_search_by(|item| item.original.as_str().cmp(original));
-        place.ok().map(|place| &list[place])
+    /// Returns the list that was read last, whoever sees it.
+    pub(crate) fn newest(&self, kind: ListKind) -> Option<&Arc<ItemList>> {
+        self.newest.get(&kind)
     }
 
-    /// Puts a list in the place of the one that was known. Returns what a person should know.
-    pub(crate) fn replace(&mut self, kind: ListKind, elements: &[Json]) -> Vec<Notice> {
+    pub(crate) fn has_list(&self, audience: &Audience, kind: ListKind) -> bool {
+        self.lists.contains_key(&(audience.clone(), kind))
+    }
+
+    /// Whether anybody is shown an element of this name.
+    pub(crate) fn is_shown_to_anybody(&self, kind: ListKind, original: &str) -> bool {
+        let mut lists = self.lists.iter().filter(|((_, it), _)| *it == kind);
+        lists.any(|(_, list)| list.item(original).is_some())
+    }
+
+    /// Whether a caller may call this: it is in the caller's list; or it was, and then the server says itself
+    /// that it is gone.
+    pub(crate) fn may_call(&self, kind: ListKind, original: &str, view: &View) -> bool {
+        if let Some(item) = self.seen(kind, view).and_then(|list| list.item(original)) {
+            return view.rights.allows(&self.name, kind, original, &item.element);
+        }
+        let was_listed = view.audiences(self.share).any(|audience| {
+            self.gone.get(&(audience, kind)).is_some_and(|gone| gone.contains(original))
+        });
+        let is_passed = kind != ListKind::Tools || self.passes_unlisted(original);
+        let unknown = Json::empty_object();
+        was_listed && is_passed && view.rights.allows(&self.name, kind, original, &unknown)
+    }
+
+    /// Puts a list in the place of the one that was known. Returns whether it differs, and what a person
+    /// should know.
+    pub(crate) fn replace(
+        &mut self,
+        audience: &Audience,
+        kind: ListKind,
+        elements: &[Json],
+    ) -> (bool, Vec<Notice>) {
         let mut notices = Vec::new();
-        let mut items: Vec<Item> = Vec::with_capacity(elements.len());
+        let list = ItemList::new(self.judged(audience, kind, elements, &mut notices));
+        self.name_alone(kind, &list.items);
+        let key = (audience.clone(), kind);
+        let before = self.lists.get(&key).cloned();
+        let is_changed = before.as_ref().is_none_or(|it| it.digest != list.digest);
+        if let Some(before) = &before {
+            let gone = before.items.iter().filter(|it| list.item(&it.original).is_none());
+            let gone: Vec<_> = gone.map(|it| it.original.clone()).collect();
+            self.remember(&key, gone);
+        }
+        // Most lists are the same for everybody, and are kept once.
+        let known = [before.as_ref(), self.newest.get(&kind)].into_iter().flatten();
+        let same = known.into_iter().find(|it| ***it == list).cloned();
+        let list = same.unwrap_or_else(|| Arc::new(list));
+        self.newest.insert(kind, list.clone());
+        self.lists.insert(key, list);
+        (is_changed, notices)
+    }
+
+    /// Sets who shares the links.
+    pub(crate) fn set_share(&mut self, share: Share) {
+        if self.share != share {
+            self.share = share;
+            (self.lists, self.gone) = (BTreeMap::new(), BTreeMap::new());
+            self.defined.clear();
+        }
+    }
+
+    /// Forgets what an audience saw.
+    pub(crate) fn forget(&mut self, audience: &Audience) {
+        self.lists.retain(|(it, _), _| it != audience);
+        self.gone.retain(|(it, _), _| it != audience);
+        self.defined.remove(audience);
+    }
+
+    /// Approves the definitions that the server has now. Lists must be put in their places again.
+    pub(crate) fn approve(&mut self) -> (Approved, Vec<(Audience, Vec<Json>)>) {
+        let all = self.defined.values().flatten();
+        let named: Vec<_> =
+            all.filter_map(|it| Some((key_of(ListKind::Tools, it)?, it.clone()))).collect();
+        let approved = Approved::of(named.iter().map(|(name, it)| (name.as_str(), it)));
+        self.approved = Some(approved.clone());
+        (approved, self.defined.clone().into_iter().collect())
+    }
+
+    fn judged(
+        &mut self,
+        audience: &Audience,
+        kind: ListKind,
+        elements: &[Json],
+        notices: &mut Vec<Notice>,
+    ) -> Vec<Item> {
         let mut seen = BTreeSet::new();
         let named = elements.iter().filter_map(|it| Some((key_of(kind, it)?, it)));
-        let named: Vec<_> = named.filter(|(name, _)| seen.insert(name.clone())).collect();
-        if kind == ListKind::Tools {
-            self.defined = named.iter().map(|(name, it)| (name.clone(), (*it).clone())).collect();
+        let named = named.filter(|(name, _)| seen.insert(name.clone()));
+        // Hosts show names to people and models, and match them with rules. A name that looks like another
+        // is worse than none.
+        let is_fit = |name: &str| self.rules.renames.contains_key(name) || !has_harm(name);
+        let (named, unfit): (Vec<_>, Vec<_>) = named.partition(|(name, _)| is_fit(name));
+        notices.extend(unfit.into_iter().map(|(name, _)| {
+            let name = harmless(&name).chars().take(LONGEST_TOLD).collect();
+            Notice::Unfit { server: self.name.clone(), name }
+        }));
+        if kind == ListKind::Tools && self.rules.is_pinned {
+            let defined: Vec<_> = named.iter().map(|(_, it)| (*it).clone()).collect();
+            self.defined.insert(audience.clone(), defined);
             notices.extend(self.approve_first());
         }
+        let mut items = Vec::with_capacity(named.len());
         for (original, element) in named {
             let verdict = match kind {
-                ListKind::Tools => self.judge(&original, element, &mut notices),
+                ListKind::Tools => self.judge(&original, element, notices),
                 _ => Verdict::Listed,
             };
             if verdict != Verdict::Denied {
@@ -72,22 +210,39 @@ impl Listed {
                 items.push(Item { original, element: element.clone(), is_listed });
             }
         }
-        items.sort_by(|one, other| one.original.cmp(&other.original));
-        if matches!(kind, ListKind::Prompts | ListKind::Tools) {
-            let alone = self.alone.entry(kind).or_default();
-            for Item { original, .. } in &items {
-                let owner = Owner { server: self.name.clone(), original: original.clone() };
-                alone.give(&owner, &self.rules.name_alone(original));
-            }
-            let is_listed = |name: &str| items.iter().any(|it| it.original == name);
-            alone.trim(&self.name, is_listed);
+        items
+    }
+
+    fn name_alone(&mut self, kind: ListKind, items: &[Item]) {
+        if !matches!(kind, ListKind::Prompts | ListKind::Tools) {
+            return;
         }
-        self.lists.insert(kind, items);
-        notices
+        let mut alone = self.alone.remove(&kind).unwrap_or_default();
+        for Item { original, .. } in items {
+            let owner = Owner { server: self.name.clone(), original: original.clone() };
+            alone.give(&owner, &self.rules.name_alone(original));
+        }
+        let is_listed = |name: &str| {
+            items.iter().any(|it| it.original == name) || self.is_shown_to_anybody(kind, name)
+        };
+        alone.trim(&self.name, is_listed);
+        self.alone.insert(kind, alone);
+    }
+
+    fn remember(&mut self, key: &(Audience, ListKind), gone: Vec<String>) {
+        if gone.is_empty() {
+            return;
+        }
+        let known = self.gone.entry(key.clone()).or_default();
+        for name in gone {
+            if known.len() < MOST_GONE {
+                known.insert(name);
+            }
+        }
     }
 
     /// Whether a tool that the server does not list may be called: the server then says that it is unknown.
-    pub(crate) fn passes_unlisted(&self, original: &str) -> bool {
+    fn passes_unlisted(&self, original: &str) -> bool {
         let Rules { is_read_only, is_pinned, .. } = self.rules;
         let verdict = self.rules.judge(original, &Json::empty_object());
         !is_read_only && !is_pinned && verdict != Verdict::Denied
@@ -107,18 +262,22 @@ impl Listed {
 
     /// Approves the first definitions that are seen.
     fn approve_first(&mut self) -> Option<Notice> {
-        if !self.rules.is_pinned || self.approved.is_some() {
+        if self.approved.is_some() {
             return None;
         }
-        let approved = self.approve();
+        let (approved, _) = self.approve();
         Some(Notice::Pinned { server: self.name.clone(), approved })
     }
+}
 
-    /// Approves the definitions that the server has now.
-    pub(crate) fn approve(&mut self) -> Approved {
-        let approved = Approved::of(self.defined.iter().map(|(name, it)| (name.as_str(), it)));
-        self.approved.insert(approved).clone()
+/// Returns what differs if what is shown of these elements does.
+pub(crate) fn digest<'a>(items: impl Iterator<Item = &'a Item>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for item in items.filter(|it| it.is_listed) {
+        item.original.hash(&mut hasher);
+        item.element.as_str().hash(&mut hasher);
     }
+    hasher.finish()
 }
 
 /// Returns the member that names an element.
@@ -136,5 +295,13 @@ fn key_of(kind: ListKind, element: &Json) -> Option<String> {
     (!name.is_empty() && name.len() <= LONGEST).then_some(name)
 }
 
+fn has_harm(name: &str) -> bool {
+    name.chars().any(is_harmful)
+}
+
+/// Of a name that people are told.
+const LONGEST_TOLD: usize = 200;
 /// A longer name does not fit in a cursor.
 const LONGEST: usize = 32 * 1024;
+/// Names that an audience was shown and that are not listed any more. A server may invent names without end.
+const MOST_GONE: usize = 1000;

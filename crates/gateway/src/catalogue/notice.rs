@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use ridethrough_core::answer::words::harmless;
+
 use super::pins::Approved;
 
 /// Something that a person should know about the catalogue. It prints as one line.
@@ -27,6 +29,14 @@ pub enum Notice {
         /// What was approved.
         approved: Approved,
     },
+    /// A tool, prompt or resource is left out: its name has characters that steer terminals, hide text or
+    /// reverse it.
+    Unfit {
+        /// The server.
+        server: Arc<str>,
+        /// The name, with such characters made visible.
+        name: String,
+    },
     /// A tool is withheld until its definition is approved.
     Withheld {
         /// The server.
@@ -43,14 +53,22 @@ impl fmt::Display for Notice {
         match self {
             Self::Collision { server, original, name, first } => write!(
                 f,
-                "`{original}` of `{server}` is called `{name}` here: `{first}` has one of that name"
+                "`{}` of `{server}` is called `{}` here: `{first}` has one of that name",
+                harmless(original),
+                harmless(name)
             ),
             Self::Pinned { server, approved } => {
                 let count = approved.hashes().len();
                 write!(f, "the definitions of {count} tools of `{server}` are pinned")
             }
+            Self::Unfit { server, name } => write!(
+                f,
+                "`{}` of `{server}` is left out: its name has characters that no name should have",
+                harmless(name)
+            ),
             Self::Withheld { server, tool, is_new } => {
                 let what = if *is_new { "is new" } else { "has another definition" };
+                let tool = harmless(tool);
                 write!(f, "the tool `{tool}` of `{server}` {what} and is withheld")
             }
         }

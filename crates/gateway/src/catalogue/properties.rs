@@ -1,6 +1,7 @@
 //! What holds for any servers and any lists, in any order of changes.
 
 use proptest::prelude::*;
+use ridethrough_server::Principal;
 
 use super::*;
 
@@ -20,28 +21,28 @@ proptest! {
         let members = SERVERS.iter().zip(has_prefix).map(|(name, has_prefix)| {
             let prefix = if has_prefix { Rules::default().prefix } else { Prefix::None };
             let rules = Rules { prefix, ..Rules::default() };
-            Member { name: (*name).into(), rules, approved: None }
+            Member { name: (*name).into(), rules, share: Share::All, approved: None }
         });
         catalogue.set_servers(members.collect());
         let mut remembered: BTreeMap<String, Route> = BTreeMap::new();
         for (server, tools) in changes {
             let server = SERVERS[server];
             let elements: Vec<_> = tools.iter().map(|tool| element(server, tool)).collect();
-            catalogue.replace(server, ListKind::Tools, &elements);
+            catalogue.replace(server, &Audience::Everybody, ListKind::Tools, &elements);
 
-            let page = catalogue.page(ListKind::Tools, None, &Scope::All, &BTreeSet::new());
+            let page = catalogue.page(ListKind::Tools, None, &all(), &BTreeSet::new());
             let mut seen = BTreeSet::new();
             for listed in ListKind::Tools.elements(&page.unwrap()) {
                 let name: String = listed.member("name").unwrap().read().unwrap();
                 let mark: String = listed.member("mark").unwrap().read().unwrap();
                 prop_assert!(seen.insert(name.clone()), "twice: {}", name);
-                let route = catalogue.route(ListKind::Tools, &name, &Scope::All).unwrap();
+                let route = catalogue.route(ListKind::Tools, &name, &all()).unwrap();
                 prop_assert_eq!(mark, format!("{}/{}", route.server, route.original));
                 remembered.entry(name).or_insert(route);
             }
             // A name that was ever listed never leads elsewhere.
             for (name, route) in &remembered {
-                let now = catalogue.route(ListKind::Tools, name, &Scope::All);
+                let now = catalogue.route(ListKind::Tools, name, &all());
                 prop_assert_eq!(now.as_ref(), Some(route));
             }
         }
@@ -56,15 +57,25 @@ proptest! {
         let listed = |elements: &[Json]| {
             let mut catalogue = Catalogue::default();
             let (name, rules) = ("a".into(), Rules::default());
-            catalogue.set_servers(vec![Member { name, rules, approved: None }]);
-            catalogue.replace("a", ListKind::Tools, elements);
-            catalogue.page(ListKind::Tools, None, &Scope::All, &BTreeSet::new()).unwrap()
+            catalogue.set_servers(vec![Member { name, rules, share: Share::All, approved: None }]);
+            catalogue.replace("a", &Audience::Everybody, ListKind::Tools, elements);
+            catalogue.page(ListKind::Tools, None, &all(), &BTreeSet::new()).unwrap()
         };
         let before = listed(&elements);
         let turn = turn.min(elements.len());
         elements.rotate_left(turn);
 
         prop_assert_eq!(listed(&elements), before);
+    }
+}
+
+/// The view of a caller that may do everything.
+fn all() -> View {
+    View {
+        scope: Scope::All,
+        conversation: 1,
+        principal: Principal::new("ada"),
+        rights: Rights::everything().into(),
     }
 }
 

@@ -98,7 +98,8 @@ impl Rules {
     }
 }
 
-fn says_read_only(definition: &Json) -> bool {
+/// Whether a tool says of itself that it changes nothing.
+pub(crate) fn says_read_only(definition: &Json) -> bool {
     let hint = definition.member("annotations").and_then(|it| it.member("readOnlyHint"));
     hint.is_some_and(|hint| hint.as_str() == "true")
 }

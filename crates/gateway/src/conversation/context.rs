@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ridethrough::server::Identity;
 use ridethrough_core::message::{Json, ListKind};
-use ridethrough_server::Principal;
-use tokio::sync::mpsc;
+use ridethrough_server::Caller;
+use tokio::sync::{mpsc, watch};
 
-use crate::catalogue::Scope;
+use crate::catalogue::{Scope, View};
 use crate::state::GatewayState;
 use crate::upstreams::{Asker, FromServer};
 
@@ -17,7 +17,7 @@ pub(crate) struct Context {
     pub(crate) state: Arc<GatewayState>,
     pub(crate) number: u64,
     pub(crate) scope: Scope,
-    principal: Principal,
+    pub(crate) caller: Caller,
     mailbox: mpsc::Sender<FromServer>,
     said: Mutex<CallerWords>,
 }
@@ -27,19 +27,34 @@ pub(crate) struct Context {
 struct CallerWords {
     identity: Option<Identity>,
     level: Option<Json>,
-    /// The version of each list that it was shown.
+    /// The fingerprint of each list that it was shown.
     seen: BTreeMap<ListKind, u64>,
 }
 
 impl Context {
+    /// Creates the context of a new conversation. Returns also what tells of lists that may have changed.
     pub(crate) fn new(
         state: Arc<GatewayState>,
-        principal: Principal,
-        scope: Scope,
+        caller: Caller,
         mailbox: mpsc::Sender<FromServer>,
-    ) -> Arc<Self> {
-        let number = state.next_number();
-        Arc::new(Self { state, number, scope, principal, mailbox, said: Mutex::default() })
+    ) -> (Arc<Self>, watch::Receiver<()>) {
+        let (number, changes) = state.enter(&caller.principal);
+        let scope = match &*caller.endpoint {
+            "" => Scope::All,
+            _ => Scope::One(caller.endpoint.clone()),
+        };
+        let said = Mutex::default();
+        (Arc::new(Self { state, number, scope, caller, mailbox, said }), changes)
+    }
+
+    /// Returns what the caller sees and may now.
+    pub(crate) fn view(&self) -> View {
+        View {
+            scope: self.scope.clone(),
+            conversation: self.number,
+            principal: self.caller.principal.clone(),
+            rights: self.state.rights(&self.caller),
+        }
     }
 
     /// Returns what a link must know of this conversation.
@@ -47,7 +62,7 @@ impl Context {
         let said = self.said();
         Asker {
             conversation: self.number,
-            principal: self.principal.clone(),
+            principal: self.caller.principal.clone(),
             identity: said.identity.clone(),
             level: said.level.clone(),
             mailbox: self.mailbox.clone(),
@@ -72,19 +87,20 @@ impl Context {
         self.said().level.clone()
     }
 
-    /// Records the version of a list that the caller is shown.
-    pub(crate) fn show(&self, kind: ListKind, version: u64) {
-        self.said().seen.insert(kind, version);
+    /// Records the fingerprint of a list that the caller is shown.
+    pub(crate) fn show(&self, kind: ListKind, fingerprint: u64) {
+        self.said().seen.insert(kind, fingerprint);
     }
 
-    /// Returns the lists that the caller was shown and that are other ones now. Each is returned once for
-    /// each version.
-    pub(crate) fn outdated(&self, versions: &BTreeMap<ListKind, u64>) -> Vec<ListKind> {
+    /// Returns the lists that the caller was shown and that are other ones now. Each change is returned once.
+    pub(crate) fn outdated(&self) -> Vec<ListKind> {
+        let view = self.view();
+        let catalogue = self.state.catalogue();
         let mut said = self.said();
         let mut outdated = Vec::new();
         for (kind, seen) in &mut said.seen {
-            let now = versions.get(kind).copied().unwrap_or(0);
-            if now > *seen {
+            let now = catalogue.fingerprint(*kind, &view);
+            if now != *seen {
                 *seen = now;
                 outdated.push(*kind);
             }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
 use ridethrough_core::message::{Answer, Json, ListKind, code};
 use tokio::time::timeout;
 
@@ -12,6 +14,7 @@ use super::context::Context;
 use super::greeting;
 use crate::catalogue::{BadCursor, Route, Scope};
 use crate::fault;
+use crate::quota::{Limits, OverQuota, QuotaPlace};
 use crate::state::{GatewayState, PATIENCE};
 use crate::upstreams::{Full, Upstream};
 
@@ -35,15 +38,17 @@ pub(crate) async fn answer(context: Arc<Context>, request: Request) -> Answer {
     let addressed = Addressed::read(method, request.params.as_ref());
     match (addressed, &context.scope) {
         (Some(addressed), _) => match resolve(&context, &addressed).await {
-            Some(route) => call(&context, request, &addressed, &route).await,
-            None => fault::unknown(addressed.what(), addressed.text()),
+            Ok(route) => call(&context, request, &addressed, &route).await,
+            Err(unread) => fault::unknown(addressed.what(), addressed.text(), &unread),
         },
         (None, _) if Addressed::is_needed(method) => {
             let why = "the params do not say whom it is for: a name or a URI is missing";
             Answer::refusal(code::INVALID_PARAMS, why)
         }
         // Where a server is alone, it gets what the gateway does not know.
-        (None, Scope::One(server)) if !is_of_tasks(method) => {
+        (None, Scope::One(server))
+            if !is_of_tasks(method) && context.view().rights.is_whole(server) =>
+        {
             match context.state.upstream(server) {
                 Some(upstream) => pass(&context, &upstream, request).await,
                 None => gone(server),
@@ -59,20 +64,16 @@ pub(crate) async fn answer(context: Arc<Context>, request: Request) -> Answer {
 /// Greets a caller with what the servers said of themselves. Those that were never reached have a second.
 async fn greet(context: &Arc<Context>, params: Option<&Json>) -> Answer {
     context.introduce(greeting::identity(params));
-    let upstreams = context.state.seen(&context.scope);
-    let reaching = upstreams.iter().filter(|it| it.described().is_none()).map(|upstream| {
-        let (context, upstream) = (context.clone(), upstream.clone());
-        // It goes on when the second is over.
-        tokio::spawn(async move {
-            if let Ok(link) = context.state.link(&upstream, &context.asker()) {
-                upstream.describe(&link).await;
-            }
-        })
-    });
+    let view = context.view();
+    let (upstreams, asker) = (context.state.seen(&view), context.asker());
+    let unknown = upstreams.iter().filter(|it| it.described(&view.principal).is_none());
+    // It goes on when the second is over.
+    let reaching = unknown.map(|upstream| context.state.reach(upstream, &asker).done);
     // Whoever is late, or failed, has not described itself.
     let _ = timeout(PATIENCE, join_all(reaching.collect::<Vec<_>>())).await;
     let described = |it: &Arc<Upstream>| {
-        (it.name().clone(), it.described().map(|server| server.as_initialized()))
+        let said = it.described(&view.principal);
+        (it.name().clone(), said.map(|server| server.as_initialized()))
     };
     let described: Vec<_> = upstreams.iter().map(described).collect();
     let revision = greeting::revision(params);
@@ -85,18 +86,21 @@ async fn greet(context: &Arc<Context>, params: Option<&Json>) -> Answer {
 async fn list(context: &Context, kind: ListKind, params: Option<&Json>) -> Answer {
     let cursor = params.and_then(|it| it.member("cursor")).filter(|it| it.as_str() != "null");
     let cursor = cursor.map(|it| it.string().unwrap_or_default().into_owned());
-    let (state, scope) = (&context.state, &context.scope);
+    let (state, view) = (&context.state, context.view());
     let stale = match cursor {
-        None => state.renew(kind, scope, &context.asker()).await,
+        None => state.renew(kind, &view, &context.asker()).await,
         Some(_) => {
-            let stale = state.seen(scope).into_iter().filter(|it| GatewayState::is_stale(it, kind));
+            let seen = state.seen(&view).into_iter();
+            let stale = seen.filter(|it| GatewayState::is_stale(it, kind, &view));
             stale.map(|it| it.name().clone()).collect()
         }
     };
+    // Rights may have changed while servers were asked.
+    let view = context.view();
     let catalogue = state.catalogue();
-    match catalogue.page(kind, cursor.as_deref(), scope, &stale) {
+    match catalogue.page(kind, cursor.as_deref(), &view, &stale) {
         Ok(page) => {
-            context.show(kind, catalogue.version(kind));
+            context.show(kind, catalogue.fingerprint(kind, &view));
             Answer::Result(page)
         }
         Err(BadCursor) => Answer::refusal(
@@ -106,46 +110,50 @@ async fn list(context: &Context, kind: ListKind, params: Option<&Json>) -> Answe
     }
 }
 
-/// Finds the server of a name. If it is unknown, the lists that were never read are read first.
-async fn resolve(context: &Context, addressed: &Addressed) -> Option<Route> {
-    let look = || {
-        let catalogue = context.state.catalogue();
-        match addressed {
-            Addressed::Name(kind, name) => catalogue.route(*kind, name, &context.scope),
-            Addressed::Uri(uri) => catalogue.route_uri(uri, &context.scope),
-        }
-    };
-    if let Some(route) = look() {
-        return Some(route);
+/// Finds the server of a name. If it is unknown, the lists are read first. Returns the servers whose lists could
+/// not be read, if it is still unknown then.
+async fn resolve(context: &Context, addressed: &Addressed) -> Result<Route, Vec<Arc<str>>> {
+    if let Some(route) = look_up(context, addressed) {
+        return Ok(route);
     }
     let kinds: &[ListKind] = match addressed {
         Addressed::Name(ListKind::Tools, _) => &[ListKind::Tools],
         Addressed::Name(..) => &[ListKind::Prompts],
         Addressed::Uri(_) => &[ListKind::Resources, ListKind::Templates],
     };
-    let mut versions = context.state.versions.subscribe();
     let asker = context.asker();
-    let pairs = context.state.seen(&context.scope).into_iter();
+    let pairs = context.state.seen(&context.view()).into_iter();
     let pairs = pairs.flat_map(|upstream| kinds.iter().map(move |kind| (upstream.clone(), *kind)));
     let reading = pairs.map(|(it, kind)| context.state.refresh(&it, kind, &asker).done);
-    let all_read = join_all(reading.collect::<Vec<_>>());
-    let found = async {
-        loop {
-            if let Some(route) = look() {
+    let mut reading: FuturesUnordered<_> = reading.collect();
+    let looking = async {
+        while reading.next().await.is_some() {
+            if let Some(route) = look_up(context, addressed) {
                 return Some(route);
             }
-            if versions.changed().await.is_err() {
-                return None;
-            }
         }
+        None
     };
-    let looking = async {
-        tokio::select! {
-            route = found => route,
-            _ = all_read => look(),
-        }
-    };
-    timeout(FIRST_LOOK, looking).await.unwrap_or_else(|_| look())
+    let found = timeout(FIRST_LOOK, looking).await.unwrap_or(None);
+    found.or_else(|| look_up(context, addressed)).ok_or_else(|| unread(context, kinds))
+}
+
+fn look_up(context: &Context, addressed: &Addressed) -> Option<Route> {
+    let view = context.view();
+    let catalogue = context.state.catalogue();
+    match addressed {
+        Addressed::Name(kind, name) => catalogue.route(*kind, name, &view),
+        Addressed::Uri(uri) => catalogue.route_uri(uri, &view),
+    }
+}
+
+/// Returns the servers of which one of these lists is not what they would say now.
+fn unread(context: &Context, kinds: &[ListKind]) -> Vec<Arc<str>> {
+    let view = context.view();
+    let all = context.state.seen(&view).into_iter();
+    let unread =
+        all.filter(|it| kinds.iter().any(|kind| GatewayState::is_unread(it, *kind, &view)));
+    unread.map(|it| it.name().clone()).collect()
 }
 
 /// Makes a call under the server's own name for what is called.
@@ -196,6 +204,10 @@ async fn unsubscribe(
 /// Passes a request on to a server, which has a place for it or not.
 async fn pass(context: &Arc<Context>, upstream: &Arc<Upstream>, request: Request) -> Answer {
     let name = upstream.name();
+    let _within_quota = match within_quota(context).await {
+        Ok(place) => place,
+        Err(over) => return fault::over_quota(over),
+    };
     let _place = match upstream.bulkhead.enter().await {
         Ok(place) => place,
         Err(Full) => {
@@ -207,7 +219,11 @@ async fn pass(context: &Arc<Context>, upstream: &Arc<Upstream>, request: Request
         Err(why) => return fault::no_link(name, &why),
     };
     let has_progress = wants_progress(request.params.as_ref());
-    let (call, track) = link.client.request(&*request.method, request.params).tracked();
+    let mut call = link.client.request(&*request.method, request.params);
+    if let Some(time) = upstream.settings.timeout {
+        call = call.timeout(time);
+    }
+    let (call, track) = call.tracked();
     let _known = link.know(track, context.number, request.id);
     let outcome = call.answer().await;
     if has_progress {
@@ -217,6 +233,17 @@ async fn pass(context: &Arc<Context>, upstream: &Arc<Upstream>, request: Request
         Ok(answer) => answer,
         Err(error) => fault::unanswered(name, &error),
     }
+}
+
+/// Counts a call of the caller's principal, if there is a limit for it.
+async fn within_quota(context: &Context) -> Result<Option<QuotaPlace>, OverQuota> {
+    let rights = context.state.rights(&context.caller);
+    let (calls_per_minute, in_flight) = (rights.calls_per_minute, rights.in_flight);
+    let limits = Limits { calls_per_minute, in_flight };
+    if limits == Limits::default() {
+        return Ok(None);
+    }
+    context.state.quotas.begin(&context.caller.principal, limits).await.map(Some)
 }
 
 fn wants_progress(params: Option<&Json>) -> bool {

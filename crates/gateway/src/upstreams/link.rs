@@ -12,6 +12,7 @@ use ridethrough::Client;
 use ridethrough::call::{ExchangeId, Track};
 use ridethrough::event::{Answer, Delivered, Inbox, QuestionId};
 use ridethrough_core::message::{Json, ListKind, code, notification};
+use ridethrough_server::Principal;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
@@ -19,6 +20,8 @@ use tokio::time::{Instant, sleep_until};
 pub(crate) struct Link {
     pub(crate) client: Client,
     pub(crate) server: Arc<str>,
+    /// For whom it was opened.
+    pub(crate) principal: Principal,
     users: Mutex<Users>,
     orders: mpsc::UnboundedSender<LinkOrder>,
     /// A place among the links that may be open.
@@ -36,7 +39,7 @@ pub(crate) struct FromServer {
 /// What happens to a link as a whole.
 pub(crate) trait Listener: Send + Sync + 'static {
     /// The server says that a list has changed.
-    fn list_changed(&self, kind: ListKind);
+    fn list_changed(&self, link: &Arc<Link>, kind: ListKind);
 
     /// The link was not used for a while. Whoever holds it lets go of it.
     fn idle(&self, link: &Arc<Link>);
@@ -45,6 +48,7 @@ pub(crate) trait Listener: Send + Sync + 'static {
 /// How a link is opened.
 pub(crate) struct LinkSettings {
     pub(crate) server: Arc<str>,
+    pub(crate) principal: Principal,
     pub(crate) places: Vec<OwnedSemaphorePermit>,
     /// How long it may be unused; `None` if it belongs to one conversation, and lives as long.
     pub(crate) idle: Option<Duration>,
@@ -87,7 +91,7 @@ impl Link {
         settings: LinkSettings,
         listener: impl Listener,
     ) -> Arc<Self> {
-        let LinkSettings { server, places, idle } = settings;
+        let LinkSettings { server, principal, places, idle } = settings;
         let (orders, given) = mpsc::unbounded_channel();
         let users = Users {
             conversations: BTreeMap::new(),
@@ -97,8 +101,8 @@ impl Link {
             last_use: Instant::now(),
         };
         let inbox = client.inbox();
-        let link =
-            Arc::new(Self { client, server, users: Mutex::new(users), orders, _places: places });
+        let users = Mutex::new(users);
+        let link = Arc::new(Self { client, server, principal, users, orders, _places: places });
         tokio::spawn(listen(Arc::downgrade(&link), inbox, given, idle, listener));
         link
     }
@@ -171,7 +175,7 @@ impl Link {
             Delivered::Notification { method, .. } if &**method == notification::CANCELLED => {}
             Delivered::Notification { method, .. } if is_list_change(method) => {
                 let changed = ListKind::ALL.into_iter().filter(|it| it.changed() == &**method);
-                changed.for_each(|kind| listener.list_changed(kind));
+                changed.for_each(|kind| listener.list_changed(self, kind));
             }
             Delivered::Notification { method, params, .. }
                 if &**method == notification::RESOURCE_UPDATED =>

@@ -1,7 +1,8 @@
 //! One server: its links, its places, what it said of itself, and its lists being read.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ridethrough::server::{Identity, Server};
@@ -13,24 +14,26 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 
 use super::{Bulkhead, FromServer, Link, LinkSettings, Listener, Refresh};
-use crate::settings::{ServerSettings, Share};
+use crate::catalogue::{Audience, Share, View};
+use crate::settings::ServerSettings;
 
 /// One server.
 pub(crate) struct Upstream {
     pub(crate) settings: ServerSettings,
     pub(crate) bulkhead: Bulkhead,
     places: Arc<Semaphore>,
-    links: Mutex<BTreeMap<LinkOwner, Arc<Link>>>,
-    described: Mutex<Option<Server>>,
-    pub(crate) lists: Mutex<BTreeMap<ListKind, ListState>>,
-}
-
-/// Whose a link is.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum LinkOwner {
-    Conversation(u64),
-    Everybody,
-    Principal(Principal),
+    links: Mutex<BTreeMap<Audience, Arc<Link>>>,
+    /// What it said of itself, to all or to a principal.
+    described: Mutex<BTreeMap<Audience, Server>>,
+    /// Whether it has sessions, if that is known and decides who shares its links.
+    found_share: OnceLock<Share>,
+    is_sick: AtomicBool,
+    /// Those for whom it was looked for what an earlier process has kept.
+    recalled: Mutex<BTreeSet<Audience>>,
+    /// Who is being connected for the first time.
+    pub(crate) reaching: Mutex<BTreeMap<Principal, Refresh>>,
+    /// The reading of lists, by those who share the link that they are read over.
+    pub(crate) lists: Mutex<BTreeMap<(Audience, ListKind), ListState>>,
 }
 
 /// What is known about the reading of a list.
@@ -62,6 +65,10 @@ impl Upstream {
             settings,
             links: Mutex::default(),
             described: Mutex::default(),
+            found_share: OnceLock::new(),
+            is_sick: AtomicBool::new(false),
+            recalled: Mutex::default(),
+            reaching: Mutex::default(),
             lists: Mutex::default(),
         })
     }
@@ -70,16 +77,82 @@ impl Upstream {
         &self.settings.name
     }
 
-    /// Returns what the server said of itself, if it was ever reached.
-    pub(crate) fn described(&self) -> Option<Server> {
-        lock(&self.described).clone()
+    /// Returns who shares links to it: as its owner says, or as it turned out.
+    pub(crate) fn share(&self) -> Share {
+        let found = self.found_share.get().copied();
+        self.settings.share.or(found).unwrap_or(Share::Session)
+    }
+
+    /// Returns whose link a conversation uses.
+    pub(crate) fn owner(&self, asker: &Asker) -> Audience {
+        match self.share() {
+            Share::All => Audience::Everybody,
+            Share::Session => Audience::Conversation(asker.conversation),
+            Share::User => Audience::Principal(asker.principal.clone()),
+        }
+    }
+
+    /// Returns what the server said of itself to this principal, if it was ever reached.
+    pub(crate) fn described(&self, principal: &Principal) -> Option<Server> {
+        lock(&self.described).get(&self.everyone(principal)).cloned()
     }
 
     /// Connects, if that was never done, and keeps what the server says of itself.
     pub(crate) async fn describe(&self, link: &Link) {
-        if let Ok(server) = link.client.connect().await {
-            *lock(&self.described) = Some(server);
+        let Ok(server) = link.client.connect().await else { return };
+        if !server.version.era().has_sessions() {
+            // It keeps nothing of a client, so nothing is shared that should not be.
+            let _ = self.found_share.set(Share::All);
         }
+        lock(&self.described).insert(self.everyone(&link.principal), server);
+    }
+
+    /// Returns those who may know what a principal knows.
+    fn everyone(&self, principal: &Principal) -> Audience {
+        match self.share() {
+            Share::All => Audience::Everybody,
+            Share::Session | Share::User => Audience::Principal(principal.clone()),
+        }
+    }
+
+    /// Notes that the server could not be asked. Returns whether that is new.
+    pub(crate) fn turn_sick(&self) -> bool {
+        !self.is_sick.swap(true, Ordering::Relaxed)
+    }
+
+    /// Notes that the server answers. Returns whether that is new.
+    pub(crate) fn turn_well(&self) -> bool {
+        self.is_sick.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether nobody has looked yet for what an earlier process has kept for this audience.
+    pub(crate) fn is_first_recall(&self, audience: &Audience) -> bool {
+        lock(&self.recalled).insert(audience.clone())
+    }
+
+    /// Lets what an earlier process has kept be looked for again: the rules may have changed.
+    pub(crate) fn recall_again(self: Arc<Self>) -> Arc<Self> {
+        lock(&self.recalled).clear();
+        self
+    }
+
+    /// Looks at the reading of a list that a caller sees; `None` if it was never begun.
+    pub(crate) fn list_state(
+        &self,
+        kind: ListKind,
+        view: &View,
+        look: impl Fn(&ListState) -> bool,
+    ) -> Option<bool> {
+        let lists = lock(&self.lists);
+        let mut states = view.audiences(self.share()).filter_map(|it| lists.get(&(it, kind)));
+        states.next().map(look)
+    }
+
+    /// Forgets what is known of an audience that is gone.
+    pub(crate) fn forget(&self, audience: &Audience) {
+        lock(&self.lists).retain(|(it, _), _| it != audience);
+        lock(&self.described).remove(audience);
+        lock(&self.recalled).remove(audience);
     }
 
     /// Returns the link for a conversation. It is opened if there is none, which does not wait: a client
@@ -90,21 +163,18 @@ impl Upstream {
         children: &Arc<Semaphore>,
         listener: impl Listener,
     ) -> Result<Arc<Link>, String> {
-        let owner = match self.settings.share {
-            Share::All => LinkOwner::Everybody,
-            Share::Session => LinkOwner::Conversation(asker.conversation),
-            Share::User => LinkOwner::Principal(asker.principal.clone()),
-        };
+        let owner = self.owner(asker);
         let mut links = lock(&self.links);
         if let Some(link) = links.get(&owner) {
             link.attach(asker.conversation, &asker.mailbox);
             return Ok(link.clone());
         }
-        let is_own = matches!(owner, LinkOwner::Conversation(_));
+        let is_own = matches!(owner, Audience::Conversation(_));
         let places = self.take_places(children)?;
         let client = self.client(asker, is_own)?;
         let idle = (!is_own).then_some(self.settings.idle);
-        let link_settings = LinkSettings { server: self.name().clone(), places, idle };
+        let (server, principal) = (self.name().clone(), asker.principal.clone());
+        let link_settings = LinkSettings { server, principal, places, idle };
         let link = Link::open(client, link_settings, listener);
         link.attach(asker.conversation, &asker.mailbox);
         link.client.keep_connected();
@@ -144,11 +214,19 @@ impl Upstream {
         Ok(client)
     }
 
-    /// Returns a link to read a list over: the conversation's own, or any that is open.
-    pub(crate) fn open_link(&self, conversation: u64) -> Option<Arc<Link>> {
-        let links = lock(&self.links);
-        let own = links.values().find(|link| link.is_used_by(conversation));
-        own.or_else(|| links.values().next_back()).cloned()
+    /// Returns a link that is open to read a list over, and whose it is: the conversation's own, or another of
+    /// its principal.
+    pub(crate) fn open_link(&self, asker: &Asker) -> Option<(Audience, Arc<Link>)> {
+        let (links, owner) = (lock(&self.links), self.owner(asker));
+        if let Some(own) = links.get(&owner) {
+            return Some((owner, own.clone()));
+        }
+        let is_alike = |it: &Audience, link: &Link| {
+            let is_own = |it: &Audience| matches!(it, Audience::Conversation(_));
+            is_own(it) && is_own(&owner) && link.principal == asker.principal
+        };
+        let alike = links.iter().find(|(it, link)| is_alike(it, link));
+        alike.map(|(it, link)| (it.clone(), link.clone()))
     }
 
     /// Returns the links that a conversation uses.
@@ -159,7 +237,7 @@ impl Upstream {
 
     /// Returns the link that only this conversation uses, if there is one.
     pub(crate) fn own_link(&self, conversation: u64) -> Option<Arc<Link>> {
-        lock(&self.links).get(&LinkOwner::Conversation(conversation)).cloned()
+        lock(&self.links).get(&Audience::Conversation(conversation)).cloned()
     }
 
     /// Lets go of the links of a conversation, and closes its own.
@@ -167,7 +245,7 @@ impl Upstream {
         let own = {
             let mut links = lock(&self.links);
             links.values().for_each(|link| link.detach(conversation));
-            links.remove(&LinkOwner::Conversation(conversation))
+            links.remove(&Audience::Conversation(conversation))
         };
         if let Some(link) = own {
             link.client.close().await;

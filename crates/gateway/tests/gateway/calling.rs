@@ -42,6 +42,45 @@ async fn progress_comes_to_whoever_asked_for_it() {
     }
 }
 
+/// The list that was not read may have it, so it is not said that there is none.
+#[tokio::test(start_paused = true)]
+async fn an_unknown_name_names_the_servers_that_could_not_be_asked() {
+    let (a, b) = (Behind::new("a", &["echo"]), Behind::new("b", &["echo"]));
+    let rig = rig_of(&[&a, &b]);
+    b.way.set(WayState::Refuses);
+    let client = rig.client(Era::Legacy);
+
+    let refused = client.call_tool("b_echo", ()).await.unwrap_err().to_string();
+    assert!(refused.contains("`b` could not be asked"), "{refused}");
+    assert!(!refused.contains("all servers were compared"), "{refused}");
+    b.way.set(WayState::Open);
+    sleep(secs(60)).await;
+    names(&client).await;
+
+    let refused = client.call_tool("b_\u{1b}[2J", ()).await.unwrap_err().to_string();
+    assert!(refused.contains("the lists of all servers were compared"), "{refused}");
+    assert!(!refused.contains('\u{1b}'), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_never_answered_ends_after_the_time_of_its_server() {
+    let mut a = Behind::new("a", &["hang"]);
+    for (timeout, expected) in [(None, secs(600)), (Some(secs(90)), secs(90))] {
+        a.settings.timeout = timeout;
+        let rig = rig_of(&[&a]);
+        let client = rig.client(Era::Legacy);
+        names(&client).await;
+        let began = Instant::now();
+
+        let call = client.call_tool("a_hang", ()).timeout(secs(3000));
+        let error = call.await.unwrap_err().to_string();
+
+        assert!(error.contains("server `a`"), "{error}");
+        let took = began.elapsed();
+        assert!(took >= expected && took < expected + secs(1), "{took:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_cancelled_is_cancelled_at_its_server() {
     let a = Behind::new("a", &["hang", "echo"]);

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod admitting;
 mod asking;
 mod calling;
 mod listing;

@@ -52,6 +52,12 @@ impl Rig {
             .seed(7)
     }
 
+    /// A client of another principal.
+    pub(crate) fn bob(&self, era: Era) -> Client {
+        let credentials = StaticBearer::new(BOB).unwrap();
+        self.builder(era, "/mcp").credentials(credentials).build().unwrap()
+    }
+
     /// What people were told.
     pub(crate) fn told(&self) -> Vec<String> {
         self.told.lock().unwrap().clone()
@@ -74,6 +80,13 @@ impl Behind {
     }
 }
 
+impl Behind {
+    /// The settings of a server that has no sessions.
+    pub(crate) fn stateless(&self) -> ServerSettings {
+        ServerSettings::new(&self.settings.name, ToStateless(self.way.clone()))
+    }
+}
+
 /// A rig with these servers.
 pub(crate) fn rig_of(servers: &[&Behind]) -> Rig {
     Rig::new(servers.iter().map(|it| it.settings.clone()).collect())
@@ -92,6 +105,22 @@ impl Connect for To {
 
     fn fingerprint(&self) -> String {
         format!("{:p}", Arc::as_ptr(&self.0.state))
+    }
+}
+
+struct ToStateless(Way);
+
+impl Connect for ToStateless {
+    fn builder(&self) -> Result<ClientBuilder, String> {
+        Ok(To(self.0.clone()).builder()?.eras(Era::Modern))
+    }
+
+    fn is_local(&self) -> bool {
+        false
+    }
+
+    fn fingerprint(&self) -> String {
+        To(self.0.clone()).fingerprint()
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ridethrough::model::Notification;
 use ridethrough::{Era, Json};
 use ridethrough_gateway::{GatewaySettings, ListKind, ListStore, ServerSettings};
+use ridethrough_server::Principal;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::rig::{Behind, ERAS, Rig, WayState, call, names, rig_of, secs};
@@ -145,14 +146,29 @@ async fn what_was_kept_by_an_earlier_process_stands_in_for_a_server_that_is_down
 
 /// A store in memory.
 #[derive(Default)]
-struct Kept(Mutex<BTreeMap<(String, ListKind), Vec<Json>>>);
+struct Kept(Mutex<BTreeMap<KeptKey, Vec<Json>>>);
+
+type KeptKey = (String, Option<Principal>, ListKind);
 
 impl ListStore for Kept {
-    fn read(&self, server: &ServerSettings, kind: ListKind) -> Option<Vec<Json>> {
-        self.0.lock().unwrap().get(&(server.name.to_string(), kind)).cloned()
+    fn read(
+        &self,
+        server: &ServerSettings,
+        principal: Option<&Principal>,
+        kind: ListKind,
+    ) -> Option<Vec<Json>> {
+        let key = (server.name.to_string(), principal.cloned(), kind);
+        self.0.lock().unwrap().get(&key).cloned()
     }
 
-    fn keep(&self, server: &ServerSettings, kind: ListKind, elements: &[Json]) {
-        self.0.lock().unwrap().insert((server.name.to_string(), kind), elements.to_vec());
+    fn keep(
+        &self,
+        server: &ServerSettings,
+        principal: Option<&Principal>,
+        kind: ListKind,
+        elements: &[Json],
+    ) {
+        let key = (server.name.to_string(), principal.cloned(), kind);
+        self.0.lock().unwrap().insert(key, elements.to_vec());
     }
 }

@@ -164,7 +164,12 @@ impl Talk {
             ),
             "tools/list" => {
                 inner.lists.fetch_add(1, Ordering::Relaxed);
-                self.answer(id, json!({"tools": *inner.tools.lock().unwrap()}));
+                // One of its tools is shown to one client only.
+                let mut tools = inner.tools.lock().unwrap().clone();
+                for tool in tools.iter_mut().filter(|it| it["name"] == "mine") {
+                    tool["name"] = format!("mine{}", self.number).into();
+                }
+                self.answer(id, json!({"tools": tools}));
             }
             "resources/list" => {
                 let uris = inner.resources.lock().unwrap();

@@ -1,5 +1,7 @@
 //! Refusals of stateless requests, and the status that goes with each code (2026-07-28, Streamable HTTP).
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::StatusCode;
 use ridethrough_core::Version;
@@ -64,8 +66,18 @@ pub(crate) fn status_of(answer: &Answer) -> StatusCode {
     match answer.error().map(|error| error.code) {
         Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
         Some(code::MISSING_CAPABILITY) => StatusCode::BAD_REQUEST,
+        Some(_) if over_quota(answer).is_some() => StatusCode::TOO_MANY_REQUESTS,
         _ => StatusCode::OK,
     }
+}
+
+/// Returns when to try again, if the backend refused a call because its principal has made too many.
+pub(crate) fn over_quota(answer: &Answer) -> Option<Duration> {
+    let Answer::Error(error) = answer else { return None };
+    let [kind, wait] = error.member("data")?.pick(["kind", "retryAfterMs"]);
+    let is_it = kind.is_some_and(|kind| kind.string().as_deref() == Some(OVER_QUOTA));
+    let wait = wait.and_then(|wait| wait.read()).unwrap_or(0);
+    is_it.then(|| Duration::from_millis(wait))
 }
 
 /// Returns the answer to a call that failed because its client cannot answer a question.
@@ -80,3 +92,6 @@ pub(crate) fn missing_capability(needed: &str) -> Answer {
         "data": { "requiredCapabilities": required },
     })))
 }
+
+/// The kind of error of a backend for a call beyond what its principal may make.
+const OVER_QUOTA: &str = "quotaExceeded";

@@ -15,7 +15,7 @@ use super::call::{CallEvent, StatelessCall};
 use super::holds::Holds;
 use super::listening::{Listening, Told};
 use super::question::input_required;
-use super::refusal::status_of;
+use super::refusal::{over_quota, status_of};
 use super::seal::Digest;
 use crate::reply::{self, Reply};
 use crate::streams::Carries;
@@ -26,9 +26,16 @@ pub(crate) struct CallWriter {
     pub(crate) principal: Digest,
 }
 
+/// The answer to a call.
+struct Last {
+    status: StatusCode,
+    retry_after: Option<Duration>,
+    pieces: Vec<Bytes>,
+}
+
 /// The state of a call after an event.
 enum Progressed {
-    Done(StatusCode, Vec<Bytes>),
+    Done(Last),
     GoesOn(Box<StatelessCall>),
 }
 
@@ -48,7 +55,13 @@ impl CallWriter {
                     return self.events(Some(notice), call);
                 }
                 (Ok(event), _) => match self.step(call, event).await {
-                    Progressed::Done(status, pieces) => return reply::pieces(status, pieces),
+                    Progressed::Done(Last { status, retry_after, pieces }) => {
+                        let reply = reply::pieces(status, pieces);
+                        return match retry_after {
+                            Some(wait) => reply::come_again(reply, wait),
+                            None => reply,
+                        };
+                    }
                     Progressed::GoesOn(same) => call = same,
                 },
             }
@@ -66,8 +79,8 @@ impl CallWriter {
                     }
                     CallEvent::Silence => return Some((silence(), (answering, Some(call)))),
                     last => match answering.step(call, last).await {
-                        Progressed::Done(_, pieces) => {
-                            return Some((event(pieces), (answering, None)));
+                        Progressed::Done(last) => {
+                            return Some((event(last.pieces), (answering, None)));
                         }
                         Progressed::GoesOn(same) => call = same,
                     },
@@ -91,7 +104,9 @@ impl CallWriter {
                 }
             },
         };
-        Progressed::Done(status_of(&answer), written(&id, &answer, &method, server.as_ref()))
+        let (status, retry_after) = (status_of(&answer), over_quota(&answer));
+        let pieces = written(&id, &answer, &method, server.as_ref());
+        Progressed::Done(Last { status, retry_after, pieces })
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::Method;
+use http_body_util::{BodyExt, Full};
 use ridethrough_server::Settings;
 use serde_json::{Value, json};
 
@@ -152,6 +154,27 @@ async fn one_id_from_two_clients_at_once_never_meets() {
             assert_eq!((&answer["id"], &answer["result"]["for"]), (&json!(7), &json!(who)));
         }
     }
+}
+
+/// A filter by name would read one of the two, and the backend the other.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_names_two_tools_runs_nothing() {
+    let mut rig = Rig::new();
+    let mut puppet = rig.shared(json!({})).await;
+    let (head, body) = call(1).into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    for twice in [r#""name":"t","name":"u""#, r#""name":"t","Name":"u""#] {
+        let body = body.replace(r#""name":"t""#, twice);
+        assert!(body.contains(twice));
+        let asked = http::Request::from_parts(head.clone(), Full::new(Bytes::from(body)));
+
+        let mut refused = rig.send(asked).await;
+
+        assert_eq!(refused.status, 400, "{twice}");
+        assert!(refused.text().await.contains("is there twice"), "{twice}");
+    }
+    assert_eq!(puppet.hear_now().await, None);
 }
 
 #[tokio::test(start_paused = true)]

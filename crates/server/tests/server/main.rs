@@ -8,3 +8,4 @@ mod encrypting;
 mod listening;
 mod rig;
 mod serving;
+mod verifying;

@@ -38,9 +38,13 @@ impl Rig {
     }
 
     pub(crate) fn with(settings: Settings) -> Self {
-        let (sender, puppets) = mpsc::unbounded_channel();
         let access = AccessPolicy::new([127, 0, 0, 1].into(), Token::new(TOKEN).ok());
         let access = access.allow_principal(Principal::new("bob"), Token::new(OTHER).unwrap());
+        Self::letting_in(access, settings)
+    }
+
+    pub(crate) fn letting_in(access: AccessPolicy, settings: Settings) -> Self {
+        let (sender, puppets) = mpsc::unbounded_channel();
         let opened = Arc::<Mutex<Vec<_>>>::default();
         let stage = Stage { puppets: sender, opened: opened.clone() };
         let server = Server::new(stage, access, settings, |_| {});

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::http::{Answer, Request, encode};
+use super::signer::Signer;
 use super::world::{Iss, Rotation, State};
 
 pub(super) fn answer(state: &mut State, site: &'static str, request: &Request) -> Answer {
@@ -15,6 +16,7 @@ pub(super) fn answer(state: &mut State, site: &'static str, request: &Request) -
         "/token" => token(state, site, request),
         "/revoke" => revoke(state, request),
         "/device" => device(state),
+        "/keys" => Answer::json(200, state.signer.as_ref().map_or(json!({}), Signer::keys)),
         _ => Answer::new(404, ""),
     }
 }
@@ -33,6 +35,9 @@ fn metadata(state: &State, site: &str) -> Answer {
     });
     if state.proofs.are_advertised {
         document["dpop_signing_alg_values_supported"] = json!(["ES256"]);
+    }
+    if state.signer.is_some() {
+        document["jwks_uri"] = format!("{origin}/keys").into();
     }
     if state.registers {
         document["registration_endpoint"] = format!("{origin}/register").into();
@@ -111,6 +116,7 @@ fn token_unbound(state: &mut State, site: &str, request: &Request) -> Answer {
         "authorization_code" => match state.codes.remove(&form["code"]) {
             Some(query) if query["redirect_uri"] == form["redirect_uri"] => {
                 let scope = query.get("scope").cloned().unwrap_or_default();
+                state.resource = query.get("resource").cloned().unwrap_or_default();
                 grant(state, &scope, true)
             }
             _ => Answer::json(400, json!({"error": "invalid_grant"})),
@@ -171,7 +177,10 @@ fn refresh(state: &mut State, site: &str, form: &BTreeMap<String, String>) -> An
 }
 
 fn grant(state: &mut State, scope: &str, with_refresh: bool) -> Answer {
-    let (access, refresh) = (state.name("access"), state.name("refresh"));
+    let (mut access, refresh) = (state.name("access"), state.name("refresh"));
+    if let Some(signer) = &state.signer {
+        access = signer.token(&state.one, &state.resource, scope);
+    }
     state.access.insert(access.clone(), scope.to_owned());
     let mut answer = json!({
         "access_token": access, "token_type": "Bearer", "expires_in": state.expires_in, "scope": scope,

@@ -4,6 +4,7 @@ mod authorization;
 mod http;
 mod mcp;
 mod possession;
+mod signer;
 mod world;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use ridethrough_oauth::person::{FunctionPerson, LoginPrompt, from_fn};
 use ridethrough_oauth::{ClientBuilderExt, OAuth, Timestamp};
 
 pub(crate) use http::{Answer, get, send};
+pub(crate) use signer::Signer;
 pub(crate) use world::{Iss, Rotation, World};
 
 /// Creates a client of the world's MCP server.

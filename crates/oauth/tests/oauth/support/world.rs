@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::http::{Answer, Request, serve};
 use super::possession::Proofs;
+use super::signer::Signer;
 use super::{TestClock, authorization, mcp};
 
 /// An MCP server and two authorization servers.
@@ -80,6 +81,10 @@ pub(crate) struct State {
     pub(crate) bound: BTreeMap<String, String>,
     /// The kind of token that an identity token is exchanged for.
     pub(crate) exchanges_for: &'static str,
+    /// Signs access tokens; without one they are names.
+    pub(crate) signer: Option<Signer>,
+    /// What the last login was for.
+    pub(crate) resource: String,
     pub(crate) number: u64,
     pub(crate) log: Vec<Logged>,
 }
@@ -173,6 +178,8 @@ impl State {
             refuses_every_nonce: false,
             bound: BTreeMap::new(),
             exchanges_for: "urn:ietf:params:oauth:token-type:id-jag",
+            signer: None,
+            resource: String::new(),
             number: 0,
             log: Vec::new(),
         }

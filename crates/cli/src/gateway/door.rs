@@ -1,0 +1,105 @@
+//! Who is let in while the gateway runs: tokens that an edit of their file changes.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use futures_util::future::{BoxFuture, FutureExt};
+use ridethrough_server::{
+    HashedTokens, Identified, JwtVerifier, Principal, Server, TokenRefused, VerifyToken,
+};
+
+use super::config::GatewayConfig;
+use super::issuer::{self, IssuerKeys};
+use super::principals::{self, PrincipalTokens};
+use crate::expose::voice::Voice;
+use crate::import::{GatewayAccess, JwtSettings};
+
+/// Who is let in. Clones share one.
+#[derive(Clone)]
+pub(super) struct Door(Arc<DoorState>);
+
+struct DoorState {
+    hashed: HashedTokens,
+    /// The principals that have tokens, and the file that says so.
+    known: Mutex<(Vec<Principal>, Option<PathBuf>)>,
+    /// Signed tokens, as they were taken at the start.
+    jwt: Option<JwtSettings>,
+    server: OnceLock<Server>,
+}
+
+impl Door {
+    pub(super) fn new(config: &GatewayConfig) -> Self {
+        let door = Self(Arc::new(DoorState {
+            hashed: HashedTokens::default(),
+            known: Mutex::default(),
+            jwt: config.access.jwt.clone(),
+            server: OnceLock::new(),
+        }));
+        door.set(&config.access, &config.tokens);
+        door
+    }
+
+    /// Returns what knows the tokens of principals.
+    pub(super) fn hashed(&self) -> HashedTokens {
+        self.0.hashed.clone()
+    }
+
+    /// Returns what knows the signed tokens of an issuer.
+    pub(super) fn signed(&self, settings: &JwtSettings) -> SignedTokens {
+        let verifier = JwtVerifier::new(issuer::rules(settings), IssuerKeys::new(settings));
+        SignedTokens { verifier, door: self.clone() }
+    }
+
+    /// Names the server whose sessions end when their principals are not let in any more.
+    pub(super) fn is_of(&self, server: &Server) {
+        // There is one for each door.
+        let _ = self.0.server.set(server.clone());
+    }
+
+    /// Returns the file with the hashes of tokens.
+    pub(super) fn tokens_file(&self) -> Option<PathBuf> {
+        self.0.known.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    /// Takes over what the files say now. Sessions of those who have no token any more end.
+    pub(super) fn renew(&self, access: &GatewayAccess, tokens: &PrincipalTokens, voice: &Voice) {
+        let gone = self.set(access, tokens);
+        if let Some(server) = self.0.server.get() {
+            server.end_sessions(|caller| gone.contains(&caller.principal));
+        }
+        if access.jwt != self.0.jwt {
+            voice.tell("`[gateway.access.jwt]` has changed, which is taken over at the next start");
+        }
+    }
+
+    /// Returns the principals that have no token any more.
+    fn set(&self, access: &GatewayAccess, tokens: &PrincipalTokens) -> Vec<Principal> {
+        self.0.hashed.set(tokens.hashes());
+        let now: Vec<_> = tokens.hashes().into_iter().map(|(_, principal)| principal).collect();
+        let file = access.tokens.clone().or_else(|| principals::default_path().ok());
+        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (before, _) = std::mem::replace(&mut *known, (now, file));
+        before.into_iter().filter(|it| !known.0.contains(it)).collect()
+    }
+}
+
+/// Knows the signed tokens of an issuer. The issuer cannot make anybody a principal that has a token in the file.
+pub(super) struct SignedTokens {
+    verifier: JwtVerifier,
+    door: Door,
+}
+
+impl VerifyToken for SignedTokens {
+    fn verify<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Identified, TokenRefused>> {
+        let verifying = async move {
+            let identified = self.verifier.verify(token).await?;
+            let known = self.door.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.0.contains(&identified.principal) {
+                let what = "the token names a principal that has a token of its own here";
+                return Err(TokenRefused::Wrong { what: what.to_owned() });
+            }
+            Ok(identified)
+        };
+        verifying.boxed()
+    }
+}
