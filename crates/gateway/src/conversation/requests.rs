@@ -36,7 +36,10 @@ pub(crate) async fn answer(context: Arc<Context>, request: Request) -> Answer {
     match (addressed, &context.scope) {
         (Some(addressed), _) => match resolve(&context, &addressed).await {
             Some(route) => call(&context, request, &addressed, &route).await,
-            None => fault::unknown(addressed.what(), addressed.text()),
+            None => match &addressed {
+                Addressed::Uri(uri) => fault::no_resource(uri),
+                Addressed::Name(..) => fault::unknown(addressed.what(), addressed.text()),
+            },
         },
         (None, _) if Addressed::is_needed(method) => {
             let why = "the params do not say whom it is for: a name or a URI is missing";
