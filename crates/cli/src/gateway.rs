@@ -8,7 +8,6 @@ mod kept_lists;
 mod pins;
 mod reload;
 mod stdio;
-mod token;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,11 +26,13 @@ use crate::expose::address::ListenAddress;
 use crate::expose::stop::ExposeStop;
 use crate::expose::voice::Voice;
 use crate::expose::{CLOSING, DRAINING, FAREWELL, accept, drain};
-use crate::import::safe;
-use crate::out;
+use crate::import::{InitArgs, make_config, safe};
+use crate::status::StatusServer;
+use crate::{gateway_token, out};
 
 use config::GatewayConfig;
 use kept_lists::KeptLists;
+use reload::Pinned;
 
 /// What `gateway` is asked for.
 #[derive(clap::Args)]
@@ -76,7 +77,7 @@ pub(crate) struct GatewayArgs {
 
 #[derive(clap::Subcommand)]
 enum GatewayCommand {
-    /// Approves the tools of a pinned server as they are when they are next read.
+    /// Approves the tools of a pinned server as they are, also for gateways that run.
     Approve {
         /// The server
         name: String,
@@ -87,6 +88,8 @@ enum GatewayCommand {
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
+    /// Makes your own `ridethrough.toml` from the config files of the hosts on this machine, after asking.
+    Init(InitArgs),
     /// Prints the JSON Schema of the config file.
     Schema,
 }
@@ -95,6 +98,7 @@ pub(crate) fn play(args: &GatewayArgs) -> Result<ExitCode> {
     match &args.command {
         Some(GatewayCommand::Approve { name }) => approve(name),
         Some(GatewayCommand::Check { config }) => check(config.as_ref()),
+        Some(GatewayCommand::Init(args)) => make_config(args),
         Some(GatewayCommand::Schema) => {
             out::print(|out| write!(out, "{SCHEMA}"))?;
             Ok(ExitCode::SUCCESS)
@@ -118,7 +122,10 @@ fn check(named: Option<&PathBuf>) -> Result<ExitCode> {
 fn approve(name: &str) -> Result<ExitCode> {
     pins::forget(name)
         .map_err(|why| misuse(&format!("nothing can be approved: {why}"), "see why"))?;
-    eprintln!("the tools of `{}` are approved as they are when a gateway next starts", safe(name));
+    eprintln!(
+        "the tools of `{}` are approved as they are: within 2 s by gateways that run, else at the next start",
+        safe(name)
+    );
     Ok(ExitCode::SUCCESS)
 }
 
@@ -137,18 +144,26 @@ impl GatewayArgs {
             .build()
             .context("the runtime could not be started")?;
         let code = runtime.block_on(async {
-            let count = config.servers.len();
+            let (count, pinned) = (config.servers.len(), Pinned::of(&config));
             let gateway = gateway(config, &voice);
             let following = async {
-                reload::follow(&path, &gateway, &voice).await;
+                reload::follow(&path, pinned, &gateway, &voice).await;
                 // It never ends by itself.
                 std::future::pending::<()>().await;
             };
+            // A gateway whose socket cannot be opened runs without it.
+            let status = |place: &str| StatusServer::open_for_gateway(&gateway, place).ok();
             let serving = async {
                 match front {
-                    Front::Stdio => on_stdio(&gateway, &mut stop).await,
+                    Front::Stdio => {
+                        let _status = status("stdio");
+                        on_stdio(&gateway, &mut stop).await
+                    }
                     Front::Http(access) => {
-                        self.on_http(&gateway, *access, (tls, count), &mut stop, &voice).await
+                        let listener = self.listen.bind().await?;
+                        let url = self.welcome(&listener, &access, count, &voice)?;
+                        let _status = status(&url);
+                        self.on_http(listener, &gateway, (*access, tls), &mut stop, &voice).await
                     }
                 }
             };
@@ -185,7 +200,7 @@ impl GatewayArgs {
                 (Some(token), format!("clients must show the token of `{name}`"))
             }
             None => {
-                let kept = token::read_or_make()?;
+                let kept = gateway_token::read_or_make()?;
                 let path = safe(&kept.path.to_string_lossy());
                 (Some(kept.token), format!("clients must show the token in {path}:"))
             }
@@ -220,14 +235,12 @@ impl GatewayArgs {
 
     async fn on_http(
         &self,
+        listener: TcpListener,
         gateway: &Gateway,
-        access: HttpAccess,
-        (tls, count): (Option<Tls>, usize),
+        (access, tls): (HttpAccess, Option<Tls>),
         stop: &mut ExposeStop,
         voice: &Voice,
     ) -> Result<ExitCode> {
-        let listener = self.listen.bind().await?;
-        self.welcome(&listener, &access, count, voice)?;
         let settings =
             Settings::default().sessions(self.sessions.into()).idle(Duration::from_secs(self.idle));
         let server = Server::new(gateway.clone(), access.policy, settings, |_| {});
@@ -249,13 +262,14 @@ impl GatewayArgs {
         Ok(ExitCode::from(code))
     }
 
+    /// Tells people where the gateway is and how they get in, and returns its URL.
     fn welcome(
         &self,
         listener: &TcpListener,
         access: &HttpAccess,
         count: usize,
         voice: &Voice,
-    ) -> Result<()> {
+    ) -> Result<String> {
         let port = listener.local_addr().context("the port is not known")?.port();
         let scheme = if self.tls_cert.is_some() { "https" } else { "http" };
         let url = self.listen.url(scheme, port);
@@ -272,7 +286,7 @@ impl GatewayArgs {
                  the token; use `--tls-cert` and `--tls-key` where you do not trust the network",
             );
         }
-        Ok(())
+        Ok(url)
     }
 }
 

@@ -5,22 +5,21 @@ use std::path::PathBuf;
 use ridethrough_bridge::disk;
 use ridethrough_server::Token;
 
-use crate::import::safe;
 use crate::kept;
 use crate::misuse::Misuse;
 
 /// The token, and the file that it is kept in.
-pub(super) struct KeptToken {
-    pub(super) token: Token,
-    pub(super) path: PathBuf,
+pub(crate) struct KeptToken {
+    pub(crate) token: Token,
+    pub(crate) path: PathBuf,
 }
 
 /// Reads the token, or makes one.
-pub(super) fn read_or_make() -> Result<KeptToken, Misuse> {
+pub(crate) fn read_or_make() -> Result<KeptToken, Misuse> {
     let path = kept::state()
         .map(|it| it.join(NAME))
         .ok_or_else(|| wrong("this user has no folder of its own to keep a token in".to_owned()))?;
-    let shown = safe(&path.to_string_lossy());
+    let shown = path.display();
     let kept = disk::read(&path, MOST).map_err(|why| wrong(format!("`{shown}`: {why}")))?;
     if let Some(text) = kept {
         let text = String::from_utf8(text).unwrap_or_default();

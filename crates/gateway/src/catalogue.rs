@@ -224,13 +224,21 @@ impl Catalogue {
         }
     }
 
-    /// Approves the definitions that a server has now; `None` if there is no such server.
-    pub(crate) fn approve(&mut self, server: &str) -> Option<Approved> {
-        let listed = self.servers.iter_mut().find(|it| &*it.name == server)?;
-        let approved = listed.approve();
+    /// Sets which definitions of a server's tools are approved: with `None` those that it has now, or the
+    /// next that are seen. Returns what a person should know.
+    pub(crate) fn set_approved(&mut self, server: &str, approved: Option<Approved>) -> Vec<Notice> {
+        let Some(listed) = self.servers.iter_mut().find(|it| &*it.name == server) else {
+            return Vec::new();
+        };
+        if !listed.rules.is_pinned || (approved.is_some() && listed.approved == approved) {
+            return Vec::new();
+        }
+        listed.approved = approved;
+        if listed.list(ListKind::Tools).is_none() {
+            return Vec::new();
+        }
         let elements: Vec<_> = listed.defined.iter().map(|(_, it)| it.clone()).collect();
-        self.replace(server, ListKind::Tools, &elements);
-        Some(approved)
+        self.replace(server, ListKind::Tools, &elements).1
     }
 
     fn listed(&self, server: &str) -> Option<&Listed> {

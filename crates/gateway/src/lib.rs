@@ -19,6 +19,7 @@ mod gateway;
 mod news;
 mod settings;
 mod state;
+mod status;
 mod upstreams;
 
 pub use catalogue::{Approved, Notice, Prefix, Rules};
@@ -26,3 +27,4 @@ pub use gateway::Gateway;
 pub use news::GatewayNews;
 pub use ridethrough_core::message::ListKind;
 pub use settings::{Connect, GatewaySettings, ListStore, ServerSettings, Share};
+pub use status::{UpstreamState, UpstreamStatus};

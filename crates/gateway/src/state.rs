@@ -10,7 +10,7 @@ use ridethrough_core::message::{Json, ListKind};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, timeout};
 
-use crate::catalogue::{Catalogue, Member, Notice, Scope};
+use crate::catalogue::{Approved, Catalogue, Member, Notice, Scope};
 use crate::news::GatewayNews;
 use crate::settings::{GatewaySettings, ListStore, ServerSettings};
 use crate::upstreams::{Asker, Link, Listener, Refresh, Upstream, fetch};
@@ -280,6 +280,14 @@ impl GatewayState {
         if before.is_none_or(|(_, was_good)| was_good) {
             (self.tell)(GatewayNews::Sick { server: upstream.name().clone(), why });
         }
+    }
+
+    /// Sets which definitions of a server's tools are approved.
+    pub(crate) fn set_approved(&self, server: &str, approved: Option<Approved>) {
+        let notices = self.catalogue().set_approved(server, approved);
+        // What was approved is told each time: whoever keeps it must hear of it.
+        notices.into_iter().for_each(|notice| (self.tell)(GatewayNews::Catalogue(notice)));
+        self.announce();
     }
 
     fn tell_once(&self, notice: Notice) {

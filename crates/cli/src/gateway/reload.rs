@@ -1,18 +1,22 @@
-//! Follows the config file: what an edit changes is changed, and a bad edit changes nothing.
+//! Follows the config file and what was approved: what an edit changes is changed, and a bad edit changes
+//! nothing.
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ridethrough_gateway::Gateway;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
-use super::config;
+use super::config::{self, GatewayConfig};
+use super::pins;
 use crate::expose::voice::Voice;
 
-/// Reads the file again whenever it changes, or a SIGHUP comes.
-pub(super) async fn follow(path: &Path, gateway: &Gateway, voice: &Voice) {
+/// Reads the file again whenever it changes, or a SIGHUP comes. Of the servers that are pinned, what was
+/// approved is read again when that changes.
+pub(super) async fn follow(path: &Path, mut pinned: Pinned, gateway: &Gateway, voice: &Voice) {
     // Where it cannot be heard, the file is still looked at.
     let mut hangups = signal(SignalKind::hangup()).ok();
     let mut seen = mark(path);
@@ -21,6 +25,7 @@ pub(super) async fn follow(path: &Path, gateway: &Gateway, voice: &Voice) {
             () = hangup(&mut hangups) => true,
             () = sleep(LOOK) => false,
         };
+        pinned.follow(gateway);
         let now = mark(path);
         if !is_asked && now == seen {
             continue;
@@ -29,11 +34,35 @@ pub(super) async fn follow(path: &Path, gateway: &Gateway, voice: &Voice) {
         match config::read(path) {
             Ok(config) => {
                 let count = config.servers.len();
+                pinned = Pinned::of(&config);
                 gateway.set_servers(config.servers).await;
                 voice.tell(&format!("the config file was read again: {count} servers"));
             }
             Err(misuse) => {
                 voice.tell(&format!("{}; what was read before stays in force", misuse.what));
+            }
+        }
+    }
+}
+
+/// The servers that are pinned, and the files with what was approved of them as they were last seen.
+pub(super) struct Pinned(Vec<(Arc<str>, Option<FileMark>)>);
+
+impl Pinned {
+    pub(super) fn of(config: &GatewayConfig) -> Self {
+        let pinned = config.servers.iter().filter(|it| it.rules.is_pinned);
+        let marked = |name: &Arc<str>| (name.clone(), pins::path(name).and_then(|it| mark(&it)));
+        Self(pinned.map(|it| marked(&it.name)).collect())
+    }
+
+    /// Takes over what `ridethrough gateway approve`, or another gateway, has approved.
+    fn follow(&mut self, gateway: &Gateway) {
+        for (name, seen) in &mut self.0 {
+            let look = || pins::path(name).and_then(|it| mark(&it));
+            if look() != *seen {
+                gateway.set_approved(name, pins::read(name));
+                // The gateway may have approved something itself, which was kept.
+                *seen = look();
             }
         }
     }
@@ -49,10 +78,13 @@ async fn hangup(signal: &mut Option<tokio::signal::unix::Signal>) {
 }
 
 /// What tells one version of the file from another.
-fn mark(path: &Path) -> Option<(SystemTime, u64)> {
+fn mark(path: &Path) -> Option<FileMark> {
     let metadata = fs::metadata(path).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
-/// How often the file is looked at.
+/// What tells one version of a file from another: when it was written, and its length.
+type FileMark = (SystemTime, u64);
+
+/// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(2);

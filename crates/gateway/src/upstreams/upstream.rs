@@ -151,6 +151,11 @@ impl Upstream {
         own.or_else(|| links.values().next_back()).cloned()
     }
 
+    /// Returns all links that are open.
+    pub(crate) fn all_links(&self) -> Vec<Arc<Link>> {
+        lock(&self.links).values().cloned().collect()
+    }
+
     /// Returns the links that a conversation uses.
     pub(crate) fn links_of(&self, conversation: u64) -> Vec<Arc<Link>> {
         let links = lock(&self.links);
