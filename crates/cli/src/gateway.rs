@@ -12,17 +12,16 @@ mod stdio;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use ridethrough_gateway::{Gateway, GatewayNews, GatewaySettings, ListStore, Notice};
-use ridethrough_server::{AccessPolicy, Server, Settings, Tls, Token};
+use ridethrough_server::{AccessPolicy, Server, Tls, Token};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::time::timeout;
 
 use crate::expose::access::misuse;
-use crate::expose::address::ListenAddress;
+use crate::expose::http_flags::HttpFlags;
 use crate::expose::stop::ExposeStop;
 use crate::expose::voice::Voice;
 use crate::expose::{CLOSING, DRAINING, FAREWELL, accept, drain};
@@ -36,43 +35,26 @@ use reload::Pinned;
 
 /// What `gateway` is asked for.
 #[derive(clap::Args)]
-#[command(after_long_help = AFTER, args_conflicts_with_subcommands = true)]
+#[command(
+    after_long_help = AFTER,
+    args_conflicts_with_subcommands = true,
+    mut_arg("listen", |it| it.default_value("127.0.0.1:8809").required(false)),
+    mut_arg("sessions", |it| it
+        .default_value("1000")
+        .required(false)
+        .value_parser(clap::value_parser!(u16).range(1..=20_000))),
+)]
 pub(crate) struct GatewayArgs {
     #[command(subcommand)]
     command: Option<GatewayCommand>,
     /// The config file, JSON or TOML, of this program or of any MCP host [default: your own `ridethrough.toml`]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to listen; port 0 is any that is free
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8809")]
-    listen: ListenAddress,
     /// Speak on stdin and stdout instead, for a host that starts processes
     #[arg(long, conflicts_with_all = ["listen", "no_token", "token_env", "hosts", "origins", "tls_cert", "tls_key"])]
     stdio: bool,
-    /// Clients must show the token that this environment variable holds, in place of the kept one
-    #[arg(long, value_name = "VAR", conflicts_with = "no_token")]
-    token_env: Option<String>,
-    /// Let everybody on this machine in; not with an address that other machines reach
-    #[arg(long)]
-    no_token: bool,
-    /// A name of this machine that clients may use, beside `localhost` and the address
-    #[arg(long = "allow-host", value_name = "NAME")]
-    hosts: Vec<String>,
-    /// An origin whose pages may call from a browser, beside those of this machine
-    #[arg(long = "allow-origin", value_name = "ORIGIN")]
-    origins: Vec<String>,
-    /// The most sessions of clients at once
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..=20_000))]
-    sessions: u16,
-    /// End a session that has had no request and no open stream for so long
-    #[arg(long, value_name = "SECONDS", default_value_t = 1800, value_parser = clap::value_parser!(u64).range(1..=604_800))]
-    idle: u64,
-    /// Speak TLS with this certificate chain, in PEM; it is read again when it changes
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    tls_cert: Option<PathBuf>,
-    /// The private key of the certificate, in PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    http: HttpFlags,
 }
 
 #[derive(clap::Subcommand)]
@@ -134,7 +116,7 @@ impl GatewayArgs {
         let path = config::path(self.config.as_deref())?;
         let config = config::read(&path)?;
         let voice = Voice::new().context("no thread could be started")?;
-        let tls = self.tls(&voice)?;
+        let tls = self.http.tls(&voice)?;
         let front = if self.stdio { Front::Stdio } else { Front::Http(Box::new(self.access()?)) };
         let stop = ExposeStop::listen(voice.clone(), DRAINING + CLOSING + FAREWELL);
         let mut stop = stop.context("nobody could be made to listen for signals")?;
@@ -160,7 +142,7 @@ impl GatewayArgs {
                         on_stdio(&gateway, &mut stop).await
                     }
                     Front::Http(access) => {
-                        let listener = self.listen.bind().await?;
+                        let listener = self.http.listen.bind().await?;
                         let url = self.welcome(&listener, &access, count, &voice)?;
                         let _status = status(&url);
                         self.on_http(listener, &gateway, (*access, tls), &mut stop, &voice).await
@@ -179,15 +161,15 @@ impl GatewayArgs {
 
     /// Decides who is let in.
     fn access(&self) -> Result<HttpAccess> {
-        if self.no_token && !self.listen.is_local() {
+        if self.http.no_token && !self.http.listen.is_local() {
             return Err(misuse(
                 "`--no-token` would let every machine that reaches this address in",
                 "leave `--no-token` out, or listen on 127.0.0.1",
             )
             .into());
         }
-        let (token, told) = match &self.token_env {
-            _ if self.no_token => {
+        let (token, told) = match &self.http.token_env {
+            _ if self.http.no_token => {
                 (None, "whoever is on this machine may call it: there is no token".to_owned())
             }
             Some(name) => {
@@ -205,32 +187,13 @@ impl GatewayArgs {
                 (Some(kept.token), format!("clients must show the token in {path}:"))
             }
         };
-        let mut access = AccessPolicy::new(self.listen.ip(), token);
-        for host in &self.hosts {
-            access = access.allow_host(host).map_err(|error| {
-                misuse(&format!("`--allow-host`: {error}"), "write it as `--allow-host box.local`")
-            })?;
-        }
-        for origin in &self.origins {
-            access = access.allow_origin(origin).map_err(|error| {
-                let hint = "write it as `--allow-origin https://app.example.com`";
-                misuse(&format!("`--allow-origin`: {error}"), hint)
-            })?;
-        }
-        Ok(HttpAccess { policy: access, told, is_kept: self.token_env.is_none() && !self.no_token })
-    }
-
-    fn tls(&self, voice: &Voice) -> Result<Option<Tls>> {
-        let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
-            return Ok(None);
-        };
-        let teller = voice.clone();
-        let tell = move |error| teller.tell(&format!("{error}; the old certificate stays in use"));
-        let tls = Tls::from_files(certificate, key, tell).map_err(|error| {
-            let hint = "both files are PEM: the chain of the certificate, and its private key";
-            misuse(&error.to_string(), hint)
-        })?;
-        Ok(Some(tls))
+        let access = AccessPolicy::new(self.http.listen.ip(), token);
+        let access = self.http.allowed(access)?;
+        Ok(HttpAccess {
+            policy: access,
+            told,
+            is_kept: self.http.token_env.is_none() && !self.http.no_token,
+        })
     }
 
     async fn on_http(
@@ -241,9 +204,7 @@ impl GatewayArgs {
         stop: &mut ExposeStop,
         voice: &Voice,
     ) -> Result<ExitCode> {
-        let settings =
-            Settings::default().sessions(self.sessions.into()).idle(Duration::from_secs(self.idle));
-        let server = Server::new(gateway.clone(), access.policy, settings, |_| {});
+        let server = Server::new(gateway.clone(), access.policy, self.http.settings(), |_| {});
         let code = tokio::select! {
             code = stop.asked() => code,
             () = accept(listener, server.clone(), tls) => 1,
@@ -271,8 +232,7 @@ impl GatewayArgs {
         voice: &Voice,
     ) -> Result<String> {
         let port = listener.local_addr().context("the port is not known")?.port();
-        let scheme = if self.tls_cert.is_some() { "https" } else { "http" };
-        let url = self.listen.url(scheme, port);
+        let url = self.http.url(port);
         out::print(|out| writeln!(out, "{url}"))?;
         voice.tell(&format!("{count} servers are at {url}, and each at {url}/NAME; Ctrl-C stops"));
         voice.tell(&access.told);
@@ -280,7 +240,7 @@ impl GatewayArgs {
             voice.tell(&format!("  export {OURS}=$(cat {})", kept_path()));
             voice.tell(&format!("  ridethrough tools {url} --bearer-env {OURS}"));
         }
-        if !self.listen.is_local() && scheme == "http" {
+        if !self.http.listen.is_local() && url.starts_with("http://") {
             voice.tell(
                 "warning: other machines reach this address, and it is plain HTTP: who sees the traffic sees \
                  the token; use `--tls-cert` and `--tls-key` where you do not trust the network",

@@ -131,6 +131,28 @@ async fn the_schema_takes_the_example_of_the_documents() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_example_of_a_config_is_one_as_it_stands() {
+    let home = Home::new();
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
+    let examples: Vec<_> = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    assert_eq!(examples.len(), 3, "{examples:?}");
+
+    for path in examples {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        home.write(name, &std::fs::read_to_string(&path).unwrap());
+        let checked = home
+            .command(&["gateway", "check", "--config", name])
+            .envs([("ISSUES_TOKEN", "t"), ("SEARCH_TOKEN", "t")])
+            .output()
+            .await
+            .unwrap();
+
+        assert_eq!(checked.status.code(), Some(0), "{name}: {checked:?}");
+        assert!(text(&checked.stdout).lines().count() >= 2, "{name}: {checked:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_person_approves_is_back_without_a_restart() {
     let home = Home::new();
     let definition = |text: &str| {
