@@ -134,7 +134,8 @@ async fn the_schema_takes_the_example_of_the_documents() {
 async fn every_example_of_a_config_is_one_as_it_stands() {
     let home = Home::new();
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
-    let examples: Vec<_> = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    let examples: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
     assert_eq!(examples.len(), 3, "{examples:?}");
 
     for path in examples {

@@ -46,7 +46,7 @@ enum MoveVerdict {
     Already,
     /// The entry stays, for this reason.
     Left(String),
-    Move(Move),
+    Move(Box<Move>),
 }
 
 /// A server that is moved.
@@ -133,13 +133,13 @@ impl MovePlan {
             _ if is_gateway(entry) => MoveVerdict::Already,
             _ if !is_wanted(entry) => MoveVerdict::Left("another was asked for".to_owned()),
             Err(why) => MoveVerdict::Left(why),
-            Ok(table) => MoveVerdict::Move(Move {
+            Ok(table) => MoveVerdict::Move(Box::new(Move {
                 name: entry.name.clone(),
                 is_new: true,
                 without: table.without.clone(),
                 login: LoginAfter::NotNeeded,
                 table: Some(table),
-            }),
+            })),
         };
         let verdicts = file.entries.iter().map(judge).collect();
         Self { file, verdicts, edits: Vec::new(), written: None }
@@ -198,8 +198,9 @@ fn ask_servers(plans: &mut [MovedFile], folders: &Folders) -> Result<Option<Stop
     let (mut verdicts, mut servers) = (Vec::new(), Vec::new());
     for MovePlan { file, verdicts: judged, .. } in plans.iter_mut().flatten() {
         for (entry, verdict) in file.entries.iter().zip(judged) {
-            let MoveVerdict::Move(Move { table: Some(table), .. }) = verdict else { continue };
-            if matches!(table.reached, Reached::Remote(_)) {
+            let MoveVerdict::Move(moved) = &*verdict else { continue };
+            let table = moved.table.as_ref();
+            if table.is_some_and(|it| matches!(it.reached, Reached::Remote(_))) {
                 servers.push(ask::address(file, entry, folders));
                 verdicts.push(verdict);
             }
