@@ -6,6 +6,7 @@
 pub(crate) mod access;
 pub(crate) mod address;
 mod children;
+pub(crate) mod http_flags;
 mod last_words;
 mod process;
 mod program;
@@ -13,14 +14,13 @@ pub(crate) mod stop;
 pub(crate) mod voice;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use ridethrough_expose::{AccessPolicy, Exposed, News, SessionNews, Settings, Tls};
+use ridethrough_expose::{AccessPolicy, Exposed, News, SessionNews, Tls};
 use ridethrough_server::Server;
 use tokio::net::TcpListener;
 use tokio::runtime;
@@ -30,47 +30,25 @@ use tokio::time::{sleep, timeout};
 use crate::out;
 
 use access::Shown;
-use address::ListenAddress;
 use children::Children;
+use http_flags::HttpFlags;
 use stop::ExposeStop;
 use voice::Voice;
 
 /// The arguments of `ridethrough expose`.
 #[derive(clap::Args)]
-#[command(after_long_help = AFTER)]
+#[command(
+    after_long_help = AFTER,
+    mut_arg("listen", |it| it.default_value("127.0.0.1:8808").required(false)),
+    mut_arg("sessions", |it| it
+        .default_value("16")
+        .required(false)
+        .help("The most sessions at once, each with a process of its own")
+        .value_parser(clap::value_parser!(u16).range(1..=1024))),
+)]
 pub(crate) struct ExposeArgs {
-    /// Where to listen; port 0 is any that is free
-    #[arg(
-        long,
-        value_name = "ADDRESS:PORT",
-        default_value = "127.0.0.1:8808",
-        overrides_with = "listen"
-    )]
-    listen: ListenAddress,
-    /// The most sessions at once, each with a process of its own
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    sessions: u16,
-    /// End a session that has had no request and no open stream for so long
-    #[arg(long, value_name = "SECONDS", default_value_t = 1800, value_parser = clap::value_parser!(u64).range(1..=604_800))]
-    idle: u64,
-    /// Clients must show the token that this environment variable holds, in place of a fresh one
-    #[arg(long, value_name = "VAR", conflicts_with = "no_token")]
-    token_env: Option<String>,
-    /// Let every client on this machine in; not with an address that other machines reach
-    #[arg(long)]
-    no_token: bool,
-    /// A name of this machine that clients may use, beside `localhost` and the address
-    #[arg(long = "allow-host", value_name = "NAME")]
-    hosts: Vec<String>,
-    /// An origin whose pages may call from a browser, beside those of this machine
-    #[arg(long = "allow-origin", value_name = "ORIGIN")]
-    origins: Vec<String>,
-    /// Speak TLS with this certificate chain, in PEM; it is read again when it changes
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    tls_cert: Option<PathBuf>,
-    /// The private key of the certificate, in PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    http: HttpFlags,
     /// Tell of every session, and what servers write to stderr
     #[arg(long, short)]
     verbose: bool,
@@ -81,10 +59,11 @@ pub(crate) struct ExposeArgs {
 
 pub(crate) fn play(args: &ExposeArgs) -> Result<ExitCode> {
     let name = program::check(&args.command)?;
-    let shown = Shown::read(args.token_env.as_deref(), args.no_token, &args.listen)?;
-    let access = shown.access(args.listen.ip(), &args.hosts, &args.origins)?;
+    let HttpFlags { listen, token_env, no_token, .. } = &args.http;
+    let shown = Shown::read(token_env.as_deref(), *no_token, listen)?;
+    let access = args.http.allowed(shown.access(listen.ip()))?;
     let voice = Voice::new().context("no thread could be started")?;
-    let tls = args.tls(&voice)?;
+    let tls = args.http.tls(&voice)?;
     let stop = ExposeStop::listen(voice.clone(), DRAINING + CLOSING + FAREWELL);
     let stop = stop.context("nobody could be made to listen for signals")?;
     let runtime = runtime::Builder::new_multi_thread()
@@ -93,7 +72,7 @@ pub(crate) fn play(args: &ExposeArgs) -> Result<ExitCode> {
         .build()
         .context("the runtime could not be started")?;
     let code = runtime.block_on(async {
-        let listener = args.listen.bind().await?;
+        let listener = args.http.listen.bind().await?;
         let exposed = args.expose(&name, access, &voice)?;
         args.welcome(&name, &shown, &listener, &voice)?;
         serve(listener, exposed, tls, stop, &voice).await
@@ -104,31 +83,16 @@ pub(crate) fn play(args: &ExposeArgs) -> Result<ExitCode> {
 }
 
 impl ExposeArgs {
-    fn tls(&self, voice: &Voice) -> Result<Option<Tls>> {
-        let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
-            return Ok(None);
-        };
-        let teller = voice.clone();
-        let tell = move |error| teller.tell(&format!("{error}; the old certificate stays in use"));
-        let tls = Tls::from_files(certificate, key, tell).map_err(|error| {
-            let hint = "both files are PEM: the chain of the certificate, and its private key";
-            access::misuse(&error.to_string(), hint)
-        })?;
-        Ok(Some(tls))
-    }
-
     fn expose(&self, name: &str, access: AccessPolicy, voice: &Voice) -> Result<Exposed> {
         let children = Children::new(
             name,
             &self.command,
-            self.token_env.as_deref(),
+            self.http.token_env.as_deref(),
             self.verbose.then(|| voice.clone()),
         )?;
-        let settings =
-            Settings::default().sessions(self.sessions.into()).idle(Duration::from_secs(self.idle));
         let (is_verbose, teller) = (self.verbose, voice.clone());
         let hear = move |news| hear(&teller, &news, is_verbose);
-        Ok(Exposed::new(children, access, settings, hear))
+        Ok(Exposed::new(children, access, self.http.settings(), hear))
     }
 
     fn welcome(
@@ -139,10 +103,9 @@ impl ExposeArgs {
         voice: &Voice,
     ) -> Result<()> {
         let port = listener.local_addr().context("the port is not known")?.port();
-        let scheme = if self.tls_cert.is_some() { "https" } else { "http" };
-        let url = self.listen.url(scheme, port);
+        let url = self.http.url(port);
         out::print(|out| writeln!(out, "{url}"))?;
-        for line in shown.welcome(name, &url, &self.listen) {
+        for line in shown.welcome(name, &url, &self.http.listen) {
             voice.tell(&line);
         }
         Ok(())

@@ -13,82 +13,65 @@ mod principals;
 mod reload;
 mod socket;
 mod stdio;
-mod token;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use ridethrough_gateway::{Gateway, GatewayNews, GatewaySettings, ListStore, Notice};
-use ridethrough_server::{Server, Settings, Tls};
+use ridethrough_server::{Server, Tls};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::time::timeout;
 
 use crate::expose::access::misuse;
-use crate::expose::address::ListenAddress;
+use crate::expose::http_flags::HttpFlags;
 use crate::expose::stop::ExposeStop;
 use crate::expose::voice::Voice;
 use crate::expose::{CLOSING, DRAINING, FAREWELL, accept, drain};
-use crate::import::safe;
+use crate::import::{InitArgs, make_config, safe};
 use crate::out;
+use crate::status::StatusServer;
 
 use config::GatewayConfig;
 use door::Door;
 use http_access::HttpAccess;
 use kept_lists::KeptLists;
 use principals::TokenCommand;
+use reload::Pinned;
 use socket::OwnersSocket;
 
 /// What `gateway` is asked for.
 #[derive(clap::Args)]
-#[command(after_long_help = AFTER, args_conflicts_with_subcommands = true)]
+#[command(
+    after_long_help = AFTER,
+    args_conflicts_with_subcommands = true,
+    mut_arg("listen", |it| it.default_value("127.0.0.1:8809").required(false)),
+    mut_arg("sessions", |it| it
+        .default_value("1000")
+        .required(false)
+        .value_parser(clap::value_parser!(u16).range(1..=20_000))),
+)]
 pub(crate) struct GatewayArgs {
     #[command(subcommand)]
     command: Option<GatewayCommand>,
     /// The config file, JSON or TOML, of this program or of any MCP host [default: your own `ridethrough.toml`]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to listen; port 0 is any that is free
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8809")]
-    listen: ListenAddress,
     /// Listen on a Unix socket, too, which only you can open: no token is needed there
     #[arg(long, value_name = "PATH", conflicts_with = "stdio")]
     socket: Option<PathBuf>,
     /// Speak on stdin and stdout instead, for a host that starts processes
     #[arg(long, conflicts_with_all = ["listen", "no_token", "token_env", "hosts", "origins", "tls_cert", "tls_key"])]
     stdio: bool,
-    /// Clients must show the token that this environment variable holds, in place of the kept one
-    #[arg(long, value_name = "VAR", conflicts_with = "no_token")]
-    token_env: Option<String>,
-    /// Let everybody on this machine in; not with an address that other machines reach
-    #[arg(long)]
-    no_token: bool,
-    /// A name of this machine that clients may use, beside `localhost` and the address
-    #[arg(long = "allow-host", value_name = "NAME")]
-    hosts: Vec<String>,
-    /// An origin whose pages may call from a browser, beside those of this machine
-    #[arg(long = "allow-origin", value_name = "ORIGIN")]
-    origins: Vec<String>,
-    /// The most sessions of clients at once
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..=20_000))]
-    sessions: u16,
-    /// End a session that has had no request and no open stream for so long
-    #[arg(long, value_name = "SECONDS", default_value_t = 1800, value_parser = clap::value_parser!(u64).range(1..=604_800))]
-    idle: u64,
-    /// Speak TLS with this certificate chain, in PEM; it is read again when it changes
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    tls_cert: Option<PathBuf>,
-    /// The private key of the certificate, in PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    http: HttpFlags,
 }
 
 #[derive(clap::Subcommand)]
 enum GatewayCommand {
-    /// Approves the tools of a pinned server as they are when they are next read.
+    /// Approves the tools of a pinned server as they are, also for gateways that run.
     Approve {
         /// The server
         name: String,
@@ -99,6 +82,8 @@ enum GatewayCommand {
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
+    /// Makes your own `ridethrough.toml` from the config files of the hosts on this machine, after asking.
+    Init(InitArgs),
     /// Prints the JSON Schema of the config file.
     Schema,
     /// Makes, lists and takes away the tokens of principals.
@@ -110,6 +95,7 @@ pub(crate) fn play(args: &GatewayArgs) -> Result<ExitCode> {
     match &args.command {
         Some(GatewayCommand::Approve { name }) => approve(name),
         Some(GatewayCommand::Check { config }) => check(config.as_ref()),
+        Some(GatewayCommand::Init(args)) => make_config(args),
         Some(GatewayCommand::Schema) => {
             out::print(|out| write!(out, "{SCHEMA}"))?;
             Ok(ExitCode::SUCCESS)
@@ -139,7 +125,10 @@ fn check(named: Option<&PathBuf>) -> Result<ExitCode> {
 fn approve(name: &str) -> Result<ExitCode> {
     pins::forget(name)
         .map_err(|why| misuse(&format!("nothing can be approved: {why}"), "see why"))?;
-    eprintln!("the tools of `{}` are approved as they are when a gateway next starts", safe(name));
+    eprintln!(
+        "the tools of `{}` are approved as they are: within 2 s by gateways that run, else at the next start",
+        safe(name)
+    );
     Ok(ExitCode::SUCCESS)
 }
 
@@ -148,7 +137,7 @@ impl GatewayArgs {
         let path = config::path(self.config.as_deref())?;
         let config = config::read(&path)?;
         let voice = Voice::new().context("no thread could be started")?;
-        let tls = self.tls(&voice)?;
+        let tls = self.http.tls(&voice)?;
         let door = Door::new(&config);
         let front = if self.stdio {
             Front::Stdio
@@ -163,19 +152,27 @@ impl GatewayArgs {
             .build()
             .context("the runtime could not be started")?;
         let code = runtime.block_on(async {
-            let count = config.servers.len();
+            let (count, pinned) = (config.servers.len(), Pinned::of(&config));
             let gateway = gateway(config, &voice);
             let following = async {
-                reload::follow(&path, &gateway, &door, &voice).await;
+                reload::follow(&path, pinned, &gateway, &door, &voice).await;
                 // It never ends by itself.
                 std::future::pending::<()>().await;
             };
+            // A gateway whose socket cannot be opened runs without it.
+            let status = |place: &str| StatusServer::open_for_gateway(&gateway, place).ok();
             let serving = async {
                 match front {
-                    Front::Stdio => on_stdio(&gateway, &mut stop).await,
+                    Front::Stdio => {
+                        let _status = status("stdio");
+                        on_stdio(&gateway, &mut stop).await
+                    }
                     Front::Http(access) => {
-                        self.on_http(&gateway, *access, (tls, count, &door), &mut stop, &voice)
-                            .await
+                        let listener = self.http.listen.bind().await?;
+                        let url = self.welcome(&listener, &access, count, &voice)?;
+                        let _status = status(&url);
+                        let way_in = (*access, tls, &door);
+                        self.on_http(listener, &gateway, way_in, &mut stop, &voice).await
                     }
                 }
             };
@@ -191,18 +188,14 @@ impl GatewayArgs {
 
     async fn on_http(
         &self,
+        listener: TcpListener,
         gateway: &Gateway,
-        access: HttpAccess,
-        (tls, count, door): (Option<Tls>, usize, &Door),
+        (access, tls, door): (HttpAccess, Option<Tls>, &Door),
         stop: &mut ExposeStop,
         voice: &Voice,
     ) -> Result<ExitCode> {
-        let listener = self.listen.bind().await?;
         let socket = self.socket.as_deref().map(OwnersSocket::bind).transpose()?;
-        self.welcome(&listener, &access, count, voice)?;
-        let settings =
-            Settings::default().sessions(self.sessions.into()).idle(Duration::from_secs(self.idle));
-        let server = Server::new(gateway.clone(), access.policy, settings, |_| {});
+        let server = Server::new(gateway.clone(), access.policy, self.http.settings(), |_| {});
         door.is_of(&server);
         if let Some(path) = &self.socket {
             let path = safe(&path.to_string_lossy());
@@ -233,16 +226,16 @@ impl GatewayArgs {
         Ok(ExitCode::from(code))
     }
 
+    /// Tells people where the gateway is and how they get in, and returns its URL.
     fn welcome(
         &self,
         listener: &TcpListener,
         access: &HttpAccess,
         count: usize,
         voice: &Voice,
-    ) -> Result<()> {
+    ) -> Result<String> {
         let port = listener.local_addr().context("the port is not known")?.port();
-        let scheme = if self.tls_cert.is_some() { "https" } else { "http" };
-        let url = self.listen.url(scheme, port);
+        let url = self.http.url(port);
         out::print(|out| writeln!(out, "{url}"))?;
         voice.tell(&format!("{count} servers are at {url}, and each at {url}/NAME; Ctrl-C stops"));
         voice.tell(&access.told);
@@ -250,13 +243,13 @@ impl GatewayArgs {
             voice.tell(&format!("  export {OURS}=$(cat {})", kept_path()));
             voice.tell(&format!("  ridethrough tools {url} --bearer-env {OURS}"));
         }
-        if !self.listen.is_local() && scheme == "http" {
+        if !self.http.listen.is_local() && url.starts_with("http://") {
             voice.tell(
                 "warning: other machines reach this address, and it is plain HTTP: who sees the traffic sees \
                  the token; use `--tls-cert` and `--tls-key` where you do not trust the network",
             );
         }
-        Ok(())
+        Ok(url)
     }
 }
 

@@ -6,6 +6,7 @@
 //! ```text
 //! places -> file (document -> tree, entry) -> plan (line, other, native) -> ask -> disk
 //!                                                \-> show                    undo -> disk
+//!                                      moving (to our gateway)             -> disk
 //! ```
 
 mod ask;
@@ -18,6 +19,7 @@ mod gateway_access;
 mod host;
 mod jsonc;
 mod line;
+mod moving;
 mod native;
 mod other;
 mod places;
@@ -46,6 +48,7 @@ pub(crate) use entry::meant_key;
 pub(crate) use for_gateway::{GatewayFile, GatewayServer, read_for_gateway};
 pub(crate) use gateway_access::{GatewayAccess, JwtSettings};
 pub(crate) use host::Host;
+pub(crate) use moving::{InitArgs, make_config};
 pub(crate) use reach::{Program, Reached, RemoteServer};
 pub use rehearsal::{Rehearsal, rehearse};
 pub(crate) use servers::{Server, Servers};
@@ -75,6 +78,11 @@ pub(crate) struct ImportArgs {
     /// Servers at a URL too, which their hosts reach by themselves
     #[arg(long, conflicts_with = "undo")]
     urls: bool,
+    /// Move the servers of your own files to our gateway, and give each file one entry in place of them: it
+    /// starts a gateway, or shares the one that runs at URL
+    #[arg(long, value_name = "URL", num_args = 0..=1, require_equals = true, default_missing_value = "",
+        conflicts_with_all = ["undo", "urls"])]
+    gateway: Option<String>,
     /// Write the changes, with a backup beside each file
     #[arg(long)]
     write: bool,
@@ -96,7 +104,13 @@ pub(crate) struct ImportArgs {
 pub(crate) fn play(args: &ImportArgs) -> Result<ExitCode> {
     let folders = Folders::here();
     let places = args.places(&folders)?;
-    if args.undo { undo::play(args, places) } else { args.import(places, &folders) }
+    match &args.gateway {
+        _ if args.undo => undo::play(args, places, &folders),
+        None => args.import(places, &folders),
+        Some(url) => {
+            moving::play(args, places, &folders, Some(url.as_str()).filter(|it| !it.is_empty()))
+        }
+    }
 }
 
 /// The plan for a file, or why the file cannot be read.
@@ -337,5 +351,12 @@ A server is asked first, with a handshake and nothing else. One that wants a log
 replaced: log in to it then with `ridethrough login NAME`, unless mcp-remote was logged in. One that wants \
 a token and does not say from where, or does not answer, is left. Values of headers and variables are never shown. A file of a project, \
 which may have come from anywhere, has no variables of your environment unless you name it.
+
+With `--gateway`, servers go into your own `ridethrough.toml` with everything that their entries say, and each \
+file of yours gets one entry, which starts `ridethrough gateway --stdio`:
+
+  move     goes to the gateway
+  already  is the gateway
+  left     stays as it is, and why
 
 Ends with 0, with 1 if a file could not be read or written, and with 2 for wrong usage.";

@@ -10,6 +10,7 @@
 //! a whole or not at all, and a module can be left out only where it is declared. On other platforms their
 //! place is taken by a module in `platform` that refuses.
 
+mod agreement;
 mod approvals;
 mod auth;
 mod bridge;
@@ -22,6 +23,7 @@ mod exit;
 mod expose;
 #[cfg(unix)]
 mod gateway;
+mod gateway_token;
 mod import;
 mod in_flags;
 mod kept;
@@ -125,7 +127,7 @@ enum Command {
     Man(man::ManArgs),
     /// Lists the servers that are known by name here, and which file says so.
     Servers(servers::ServersArgs),
-    /// Shows the bridges that run on this machine, and how they are.
+    /// Shows the bridges and gateways that run on this machine, and how they and their servers are.
     Status(status::StatusArgs),
     /// Stands between `expose` and a server, so that nothing of it is left when `expose` is gone.
     #[command(hide = true)]

@@ -21,8 +21,8 @@ use unix as here;
 #[cfg(not(unix))]
 pub(crate) use elsewhere::{expose, gateway, status, supervise};
 pub(crate) use here::{
-    StatusServer, asked, discard_typed, for_owner_only, is_executable, is_ours_alone, keep_owner,
-    sync_folder,
+    HAS_GATEWAY, StatusServer, asked, discard_typed, for_owner_only, is_executable, is_ours_alone,
+    keep_owner, make_private, sync_folder,
 };
 
 /// A platform, as far as programs keep their files in other folders there.

@@ -1,7 +1,7 @@
-//! `ridethrough status`: the bridges that run on this machine, and their state.
+//! `ridethrough status`: the bridges and gateways that run on this machine, and their state.
 //!
-//! Each bridge is asked through its own socket; see `socket.rs`. A bridge that does not answer in time is
-//! listed as silent.
+//! Each is asked through its own socket; see `socket.rs`. One that does not answer in time is listed as
+//! silent.
 
 mod ask;
 mod server;
@@ -31,7 +31,7 @@ pub(crate) struct StatusArgs {
 
 pub(crate) fn play(args: &StatusArgs) -> Result<ExitCode> {
     let is_colourful = out::is_colourful(&std::io::stdout());
-    let show = |seen: &[ask::BridgeSeen]| {
+    let show = |seen: &[ask::StatusSeen]| {
         if args.json { ask::json(seen) } else { table::of(seen, is_colourful) }
     };
     let looked = until::stopped(async {
@@ -47,7 +47,8 @@ pub(crate) fn play(args: &StatusArgs) -> Result<ExitCode> {
 }
 
 const AFTER: &str = "\
-A bridge listens on a socket that only its user can reach, below `$XDG_RUNTIME_DIR/ridethrough` or the
-user's cache. No header, no token and no query of a URL is told there.
+A bridge or gateway listens on a socket that only its user can reach, below
+`$XDG_RUNTIME_DIR/ridethrough` or the user's cache. No header, no token and no query of a URL is told
+there. Below a gateway there is a line for each of its servers; one that nobody uses is idle.
 
-Exit codes: 0 also if no bridge runs, 130 or 143 ended by a signal.";
+Exit codes: 0 also if nothing runs, 130 or 143 ended by a signal.";

@@ -1,16 +1,16 @@
 //! `ridethrough trust`: approves a file of a project that names servers, with its present content.
 
-use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
+use crate::agreement;
 use crate::approvals::Approvals;
 use crate::misuse::Misuse;
 use crate::options::project;
 use crate::out;
-use crate::talk::{self, safe};
+use crate::talk::safe;
 
 /// The arguments of `ridethrough trust`.
 #[derive(clap::Args)]
@@ -69,22 +69,13 @@ pub(crate) fn play(args: &TrustArgs) -> Result<ExitCode> {
 
 /// Asks a person, who must be at the terminal.
 fn is_agreed(shown: &str) -> Result<bool> {
-    let (stdin, mut stderr) = (io::stdin(), io::stderr());
-    if !stdin.is_terminal() || !stderr.is_terminal() {
-        return Err(Misuse {
-            what: format!("`{shown}` is not approved: there is no terminal to ask on"),
-            tried: "it was read and shown; nothing was approved".to_owned(),
-            hint: "`--yes` approves it without asking".to_owned(),
-        }
-        .into());
-    }
-    write!(stderr, "approve it? yes or no [no]: ").context(UNASKED)?;
-    let mut line = String::new();
-    stdin.read_line(&mut line).context(UNASKED)?;
-    Ok(talk::yes_or_no(&line) == Some(true))
+    agreement::is_given("approve it? yes or no [no]: ", || Misuse {
+        what: format!("`{shown}` is not approved: there is no terminal to ask on"),
+        tried: "it was read and shown; nothing was approved".to_owned(),
+        hint: "`--yes` approves it without asking".to_owned(),
+    })
 }
 
-const UNASKED: &str = "nobody could be asked";
 const UNWRITTEN: &str = "the approval could not be written";
 
 const AFTER: &str = "\

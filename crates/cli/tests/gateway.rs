@@ -232,6 +232,95 @@ async fn the_owner_needs_no_token_on_a_socket_that_no_one_else_can_open() {
     assert!(!path.exists());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_example_of_a_config_is_one_as_it_stands() {
+    let home = Home::new();
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
+    let examples: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    assert_eq!(examples.len(), 3, "{examples:?}");
+
+    for path in examples {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        home.write(name, &std::fs::read_to_string(&path).unwrap());
+        let checked = home
+            .command(&["gateway", "check", "--config", name])
+            .envs([("ISSUES_TOKEN", "t"), ("SEARCH_TOKEN", "t")])
+            .output()
+            .await
+            .unwrap();
+
+        assert_eq!(checked.status.code(), Some(0), "{name}: {checked:?}");
+        assert!(text(&checked.stdout).lines().count() >= 2, "{name}: {checked:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_person_approves_is_back_without_a_restart() {
+    let home = Home::new();
+    let definition = |text: &str| {
+        let tool = json!({"name": "echo", "description": text, "inputSchema": {"type": "object"}});
+        home.write("tools", &tool.to_string());
+    };
+    definition("harmless");
+    let args = json!(["-c", SCRIPT, "server", "a", home.path("tools")]);
+    let server = json!({"command": "sh", "args": args, "pin": true});
+    home.write("mcp.json", &json!({"mcpServers": {"a": server}}).to_string());
+    let gateway = home.start(&["--config", "mcp.json", "--listen", "127.0.0.1:0"]).await;
+
+    let first = home.tools(&gateway.url).await;
+    definition("sends your files away");
+    let withheld = home.tools_become(&gateway.url, &[]).await;
+    let approved = home.run(&["gateway", "approve", "a"]).await;
+    let back = home.tools_become(&gateway.url, &["a_echo"]).await;
+    definition("something else again");
+    let again = home.tools_become(&gateway.url, &[]).await;
+
+    assert_eq!(first, ["a_echo"]);
+    assert!(withheld, "a definition that changed is withheld");
+    assert_eq!(approved.status.code(), Some(0), "{approved:?}");
+    assert!(back, "it is approved as it is");
+    assert!(again, "and no other definition is");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn status_shows_the_gateway_and_each_of_its_servers() {
+    let home = Home::new();
+    let mut servers: Value = serde_json::from_str(&config(&["a", "idle"])).unwrap();
+    // Nobody listens there.
+    servers["mcpServers"]["gone"] = json!({"url": "http://127.0.0.1:9/mcp", "share": "all"});
+    servers["mcpServers"]["a"]["share"] = json!("all");
+    home.write("mcp.json", &servers.to_string());
+    let gateway = home.start(&["--config", "mcp.json", "--listen", "127.0.0.1:0"]).await;
+    home.run(&["call", &format!("{}/a", gateway.url), "echo", "--bearer-env", "TOKEN"]).await;
+    let gone = format!("{}/gone", gateway.url);
+    let call = ["call", &gone, "nothing", "--bearer-env", "TOKEN", "--timeout", "1", "--unchecked"];
+    home.run(&call).await;
+
+    let json = home.run(&["status", "--json"]).await;
+    let words = home.run(&["status"]).await;
+
+    let seen: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let seen = &seen[0];
+    assert_eq!(seen["gateway"], gateway.url.as_str(), "{seen}");
+    assert_eq!(seen["pid"], json!(gateway.process.id().unwrap()));
+    let by_name = |name: &str| {
+        let all = seen["upstreams"].as_array().unwrap();
+        all.iter().find(|it| it["name"] == name).unwrap().clone()
+    };
+    let (a, idle, gone) = (by_name("a"), by_name("idle"), by_name("gone"));
+    assert_eq!((&a["state"], &a["era"]), (&json!("ready"), &json!("legacy")), "{a}");
+    assert_eq!((&a["revision"], &a["links"]), (&json!("2025-11-25"), &json!(1)), "{a}");
+    assert!(a["sessionAgeMs"].is_u64() && a["inFlight"] == 0, "{a}");
+    assert_eq!(idle["state"], "idle", "{idle}");
+    assert_eq!(gone["state"], "connecting", "{gone}");
+    assert!(gone["lastError"].is_string(), "{gone}");
+    let words = text(&words.stdout);
+    assert!(words.contains(&format!("gateway at {}", gateway.url)), "{words}");
+    assert!(words.contains("  a ") && words.contains("1 (2025-11-25)"), "{words}");
+    assert!(words.contains("last error "), "{words}");
+}
+
 /// A folder of a test's own, in which everything is kept.
 struct Home(PathBuf);
 
@@ -293,6 +382,17 @@ impl Home {
         let mut command = self.command(words);
         command.args(["--bearer-env", "TOKEN"]).env("TOKEN", token);
         timeout(PATIENCE, command.output()).await.unwrap().unwrap()
+    }
+
+    /// Waits until these are the names of the tools at a URL.
+    async fn tools_become(&self, url: &str, names: &[&str]) -> bool {
+        for _ in 0..100 {
+            if self.tools(url).await == names {
+                return true;
+            }
+            sleep(Duration::from_millis(200)).await;
+        }
+        false
     }
 
     /// The names of the tools at a URL.
@@ -391,13 +491,14 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// A server with one tool, whose name is its first argument.
+/// A server with one tool, whose name is its first argument. The definition of the tool may be in a file.
 const SCRIPT: &str = r#"
+TOOL='{"name":"echo","inputSchema":{"type":"object"}}'
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
   case "$line" in
     *'"initialize"'*) result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
-    *'"tools/list"'*) result='{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/list"'*) if [ -n "$2" ]; then TOOL=$(cat "$2"); fi; result='{"tools":['"$TOOL"']}' ;;
     *'"tools/call"'*) result='{"content":[{"type":"text","text":"hello of '"$1"'"}]}' ;;
     *) result='{}' ;;
   esac

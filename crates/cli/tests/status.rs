@@ -22,7 +22,7 @@ async fn without_a_bridge_that_is_said_and_is_no_failure() {
     let words = rig.status(&[]).await;
     let array = rig.status(&["--json"]).await;
 
-    assert_eq!((words.code, &*words.out), (Some(0), "no bridge is running\n"));
+    assert_eq!((words.code, &*words.out), (Some(0), "no bridge and no gateway is running\n"));
     assert_eq!((array.code, &*array.out), (Some(0), "[]\n"));
 }
 
@@ -155,7 +155,7 @@ async fn a_socket_that_cannot_be_had_does_not_stop_a_bridge() {
     stderr.read_to_string(&mut said).await.unwrap();
 
     assert!(answer["result"].is_object(), "{answer}");
-    assert_eq!((code, &*none.out), (Some(0), "no bridge is running\n"));
+    assert_eq!((code, &*none.out), (Some(0), "no bridge and no gateway is running\n"));
     assert!(said.contains("`ridethrough status` will not see this bridge"), "{said}");
 }
 
@@ -196,7 +196,7 @@ async fn killed_bridges_leave_no_process_and_no_socket_behind() {
 
     let seen = rig.status(&[]).await;
 
-    assert_eq!((seen.code, &*seen.out), (Some(0), "no bridge is running\n"));
+    assert_eq!((seen.code, &*seen.out), (Some(0), "no bridge and no gateway is running\n"));
     assert_eq!(rig.sockets(), Vec::<PathBuf>::new(), "and so does whoever looks");
 }
 

@@ -222,14 +222,17 @@ impl Catalogue {
         uris::shown(&self.readable(view), ListKind::Resources, server, uri, view)
     }
 
-    /// Approves the definitions that a server has now; `None` if there is no such server.
-    pub(crate) fn approve(&mut self, server: &str) -> Option<Approved> {
-        let listed = self.servers.iter_mut().find(|it| &*it.name == server)?;
-        let (approved, defined) = listed.approve();
-        for (audience, elements) in defined {
-            self.replace(server, &audience, ListKind::Tools, &elements);
+    /// Sets which definitions of a server's tools are approved: with `None` those that it has now, or the
+    /// next that are seen. Returns what a person should know.
+    pub(crate) fn set_approved(&mut self, server: &str, approved: Option<Approved>) -> Vec<Notice> {
+        let Some(listed) = self.servers.iter_mut().find(|it| &*it.name == server) else {
+            return Vec::new();
+        };
+        let mut notices = Vec::new();
+        for (audience, elements) in listed.set_approved(approved) {
+            notices.extend(self.replace(server, &audience, ListKind::Tools, &elements).1);
         }
-        Some(approved)
+        notices
     }
 
     fn listed(&self, server: &str) -> Option<&Listed> {

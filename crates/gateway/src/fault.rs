@@ -6,7 +6,8 @@ use std::time::Duration;
 use ridethrough::error::CallError;
 use ridethrough_core::Facts;
 use ridethrough_core::answer::words::harmless;
-use ridethrough_core::message::{Answer, code};
+use ridethrough_core::message::{Answer, Json, code};
+use serde_json::json;
 
 use crate::quota::OverQuota;
 
@@ -81,6 +82,17 @@ pub(crate) fn unknown(what: &str, name: &str, unread: &[Arc<str>]) -> Answer {
     facts.answer(code::INVALID_PARAMS, &message)
 }
 
+/// Returns the refusal of a request for a resource that no server has. Revision 2026-07-28 wants the URI as
+/// data, too.
+pub(crate) fn no_resource(uri: &str) -> Answer {
+    let message = format!(
+        "there is no resource `{uri}` here\n  tried: the lists and templates of all servers were compared\n\
+         hint: ask for the list, which says what there is"
+    );
+    let error = json!({ "code": code::INVALID_PARAMS, "message": message, "data": { "uri": uri } });
+    Answer::Error(Json::from(error))
+}
+
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
@@ -93,7 +105,7 @@ const LONGEST_NAME: usize = 200;
 mod tests {
     use ridethrough::error::{Delivery, Kind};
     use ridethrough_core::{CallName, Reason};
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
 
@@ -112,6 +124,13 @@ mod tests {
         assert!(
             said["message"].as_str().unwrap().starts_with("server `files`: tools/call `deploy`")
         );
+    }
+
+    #[test]
+    fn a_resource_that_nobody_has_is_named_in_the_data() {
+        let said: Value = no_resource("test://a").json().read().unwrap();
+
+        assert_eq!((&said["code"], &said["data"]["uri"]), (&json!(-32602), &json!("test://a")));
     }
 
     #[test]

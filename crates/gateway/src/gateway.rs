@@ -10,6 +10,7 @@ use crate::conversation;
 use crate::news::GatewayNews;
 use crate::settings::{GatewaySettings, ServerSettings};
 use crate::state::GatewayState;
+use crate::status::{self, UpstreamStatus};
 
 /// Many servers as the backend of one.
 ///
@@ -42,11 +43,17 @@ impl Gateway {
         self.state.set_access(access);
     }
 
-    /// Approves the definitions of a server's tools as they are now; `None` if there is no such server.
-    pub fn approve(&self, server: &str) -> Option<Approved> {
-        let approved = self.state.catalogue().approve(server);
-        self.state.announce(None);
-        approved
+    /// Sets which definitions of a server's tools are approved. With `None` those that it has now are, or, if
+    /// none were seen yet, the next; [`Notice::Pinned`](crate::Notice::Pinned) then says which. Callers are
+    /// told of tools that come or go.
+    pub fn set_approved(&self, server: &str, approved: Option<Approved>) {
+        self.state.set_approved(server, approved);
+    }
+
+    /// Returns how each server is, in the order of the servers. Nothing is sent to any of them.
+    pub async fn status(&self) -> Vec<UpstreamStatus> {
+        let upstreams = self.state.upstreams();
+        futures_util::future::join_all(upstreams.iter().map(|it| status::of(it))).await
     }
 
     /// Closes the links to all servers.

@@ -20,6 +20,7 @@ mod news;
 mod quota;
 mod settings;
 mod state;
+mod status;
 mod upstreams;
 
 pub use catalogue::{AccessRights, Approved, Grant, Notice, Prefix, Rights, Rules, Share};
@@ -28,3 +29,4 @@ pub use news::GatewayNews;
 pub use quota::{Limits, MemoryQuotas, OverQuota, QuotaPlace, QuotaStore};
 pub use ridethrough_core::message::ListKind;
 pub use settings::{Connect, GatewaySettings, ListStore, ServerSettings};
+pub use status::{UpstreamState, UpstreamStatus};

@@ -11,7 +11,9 @@ use ridethrough_core::message::ListKind;
 use ridethrough_server::{Caller, Principal};
 use tokio::sync::{Semaphore, watch};
 
-use crate::catalogue::{AccessRights, Audience, Catalogue, Member, Notice, Rights, Share, View};
+use crate::catalogue::{
+    AccessRights, Approved, Audience, Catalogue, Member, Notice, Rights, Share, View,
+};
 use crate::news::GatewayNews;
 use crate::quota::QuotaStore;
 use crate::settings::{GatewaySettings, ListStore, ServerSettings};
@@ -217,6 +219,14 @@ impl GatewayState {
 
     fn is_open(&self, number: u64) -> bool {
         lock(&self.open).contains_key(&number)
+    }
+
+    /// Sets which definitions of a server's tools are approved.
+    pub(crate) fn set_approved(&self, server: &str, approved: Option<Approved>) {
+        let notices = self.catalogue().set_approved(server, approved);
+        // What was approved is told each time: whoever keeps it must hear of it.
+        notices.into_iter().for_each(|notice| (self.tell)(GatewayNews::Catalogue(notice)));
+        self.announce(None);
     }
 
     fn tell_once(&self, notice: Notice) {

@@ -91,15 +91,43 @@ impl Harness {
         })
     }
 
+    /// Asks a server everything of one revision, and returns the folder with the results.
+    pub(crate) async fn ask_server(
+        &self,
+        url: &str,
+        revision: &str,
+        name: &str,
+    ) -> Result<PathBuf> {
+        let folder = self.folder.join("out").join(format!("server-{revision}-{name}"));
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)?;
+        }
+        std::fs::create_dir_all(&folder)?;
+        let place = folder.to_string_lossy();
+        let words =
+            ["server", "--url", url, "--spec-version", revision, "--suite", "all", "-o", &place];
+        let output = self.run_within(words, SERVER_LIMIT).await?;
+        std::fs::write(folder.join("suite.txt"), [output.stdout, output.stderr].concat())?;
+        Ok(folder)
+    }
+
     async fn run(&self, words: impl IntoIterator<Item = &str>) -> Result<Output> {
+        self.run_within(words, LIMIT).await
+    }
+
+    async fn run_within(
+        &self,
+        words: impl IntoIterator<Item = &str>,
+        limit: Duration,
+    ) -> Result<Output> {
         let script =
             self.folder.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
         let mut command = Command::new(&self.node);
         command.arg(script).args(words);
         command.env("NODE_COMPILE_CACHE", self.folder.join("compiled"));
         command.stdin(Stdio::null()).kill_on_drop(true);
-        let output = timeout(LIMIT, command.output()).await;
-        let output = output.context("the suite did not end within 90 s")?;
+        let output = timeout(limit, command.output()).await;
+        let output = output.with_context(|| format!("the suite did not end within {limit:?}"))?;
         output.context("the suite does not start")
     }
 }
@@ -157,6 +185,8 @@ const PACKAGE: &str = include_str!("../npm/package.json");
 const LOCK: &str = include_str!("../npm/package-lock.json");
 /// The time limit of a scenario. The suite gives a client 60 s.
 const LIMIT: Duration = Duration::from_secs(90);
+/// The time limit for all scenarios of a server, which are played one after the other.
+const SERVER_LIMIT: Duration = Duration::from_secs(300);
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,7 @@ mod harness;
 mod published;
 mod report;
 mod scenario;
+mod servers;
 mod suite;
 mod verdict;
 
@@ -33,6 +34,17 @@ enum Command {
         /// Where the suite's server is.
         url: String,
     },
+    /// Asks a server by the suite, directly and through a gateway, and compares check by check.
+    Server {
+        /// The URL of the server.
+        #[arg(long, value_name = "URL")]
+        direct: String,
+        /// The URL of the gateway before it.
+        #[arg(long, value_name = "URL")]
+        through: String,
+        #[arg(long, default_value = "2025-11-25")]
+        revision: String,
+    },
     /// Installs the suite, plays every scenario alone, and prints what became of each.
     Suite {
         /// Only scenarios whose name contains this.
@@ -48,6 +60,9 @@ enum Command {
 async fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Client { url } => client::play(&url).await.map(|()| true),
+        Command::Server { direct, through, revision } => {
+            servers::run(servers::ServerOrder { direct, through, revision }).await
+        }
         // Dropping the run ends the suite that it started.
         Command::Suite { scenario, write } => tokio::select! {
             outcome = suite::run(suite::Order { scenario, write }) => outcome,

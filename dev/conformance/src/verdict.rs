@@ -41,17 +41,19 @@ pub(crate) fn verdict(played: &Played, least: usize) -> Verdict {
     Ok(succeeded)
 }
 
+/// One check of a scenario, as the suite writes it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Check {
-    id: String,
-    status: Status,
+pub(crate) struct Check {
+    pub(crate) id: String,
+    pub(crate) status: Status,
     error_message: Option<String>,
 }
 
+/// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-enum Status {
+pub(crate) enum Status {
     Failure,
     Info,
     Skipped,

@@ -5,6 +5,7 @@
 //   clientOf(info, options)            makes a client that is not connected yet
 //   handle(client, method, answer)     answers a question of the server with answer(params)
 //   transportOf(options)               makes a stdio transport: { command, args }
+//   httpOf(url)                        makes a Streamable HTTP transport
 //   call(client, params, options)      calls a tool
 
 import { createInterface } from 'node:readline';
@@ -21,13 +22,20 @@ const LISTS = {
 const say = line => process.stdout.write(JSON.stringify(line) + '\n');
 
 const answers = {
-    'elicitation/create': () => ({ action: 'accept', content: FORM }),
+    'elicitation/create': ({ mode }) => (mode === 'url' ? { action: 'accept' } : { action: 'accept', content: FORM }),
     'roots/list': () => ({ roots: [{ uri: 'file:///interop/root', name: 'a folder' }] }),
     'sampling/createMessage': ({ messages }) => {
         const prompt = [messages[0].content].flat()[0].text;
         return { role: 'assistant', content: { type: 'text', text: `a message about: ${prompt}` }, model: 'none' };
     }
 };
+
+// Has a host offer an older revision than its SDK does. Answers in that revision are fine with every SDK.
+function speakOnly(transport, protocolVersion) {
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) =>
+        send(message.method === 'initialize' ? { ...message, params: { ...message.params, protocolVersion } } : message, options);
+}
 
 // What each call says of itself.
 let meta;
@@ -67,13 +75,18 @@ const deeds = (sdk, client, running) => ({
 
 export async function host(sdk) {
     const [command, ...args] = process.argv.slice(2);
-    const capabilities = { elicitation: {}, roots: {}, sampling: {} };
+    const isHttp = command.startsWith('http://');
+    // A host of an older revision knows forms only, and does not call them so.
+    const elicitation = isHttp && !process.env.INTEROP_HOST_REVISION ? { form: {}, url: {} } : {};
+    const capabilities = { elicitation, roots: {}, sampling: {} };
     const versionNegotiation = { mode: isStateless ? { pin: '2026-07-28' } : 'legacy' };
     const client = sdk.clientOf({ name: 'interop-host', version: '1' }, { capabilities, versionNegotiation });
     for (const [method, answer] of Object.entries(answers)) sdk.handle(client, method, answer);
     client.fallbackNotificationHandler = async ({ method, params }) => say({ told: method, params });
     client.onerror = error => console.error('onerror:', error.message);
-    await client.connect(sdk.transportOf({ command, args }));
+    const transport = isHttp ? sdk.httpOf(new URL(command)) : sdk.transportOf({ command, args });
+    if (process.env.INTEROP_HOST_REVISION) speakOnly(transport, process.env.INTEROP_HOST_REVISION);
+    await client.connect(transport);
     if (isStateless) await client.listen({ toolsListChanged: true });
     const { name } = client.getServerVersion();
     say({ id: 0, result: { server: name } });

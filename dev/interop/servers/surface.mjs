@@ -8,6 +8,8 @@
 //   stateless(make)                   if it speaks 2026-07-28: a handler { serve(request, response) } of
 //                                     such requests, by a server for each, made by make(news)
 //
+//   fixture(sdk, news)                if it has another surface than README.md: makes a server with that
+//
 // and its context as { signal, token, notify(notification), log(level, data), ask(method, params), header(name),
 // closeStream() }.
 
@@ -59,6 +61,7 @@ const TOOLS = [
     tool('ask_elicitation'),
     tool('ask_roots'),
     tool('ask_sampling', { prompt: 'string' }),
+    tool('ask_url'),
     tool('change'),
     tool('count', { key: 'string', pause_ms: 'number' }),
     tool('drop_stream', { key: 'string' }),
@@ -87,7 +90,14 @@ const run = {
         const { content } = await context.ask('sampling/createMessage', { messages, maxTokens: 50 });
         return content.text;
     },
+    async ask_url(_, context) {
+        const url = 'https://interop.example/page';
+        const params = { mode: 'url', message: 'Please look', url, elicitationId: 'page-1' };
+        const { action } = await context.ask('elicitation/create', params);
+        return action;
+    },
     async change(_, __, { server, news }) {
+        TOOLS.push(tool(`added_${TOOLS.length}`));
         if (news) {
             news.toolsChanged();
             news.promptsChanged();
@@ -181,6 +191,7 @@ async function call({ name, arguments: args = {} }, context, session) {
 // A server for one session, or for one request without any: both SDKs want one each. What a stateless one
 // tells goes by `news`.
 function serverFor(sdk, news) {
+    if (sdk.fixture) return sdk.fixture(sdk, news);
     const capabilities = {
         completions: {},
         logging: {},

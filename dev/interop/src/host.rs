@@ -1,5 +1,5 @@
-//! A host on another SDK: a process that starts the bridge by its SDK's own stdio client. It takes orders as
-//! lines of JSON (`dev/interop/servers/README.md`); this module reads its answers.
+//! A host on another SDK: a process that starts the bridge by its SDK's own stdio client, or reaches the gateway
+//! by its SDK's own HTTP client. It takes orders as lines of JSON (`dev/interop/servers/README.md`); this module reads its answers.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -58,17 +58,38 @@ impl Host {
         Ok(host)
     }
 
+    /// Starts a host of one era that reaches this URL by itself, and offers this revision if one is given.
+    pub(crate) async fn start_at(
+        recipe: &HostRecipe,
+        url: &str,
+        era: Era,
+        revision: Option<&str>,
+    ) -> Verdict<Self> {
+        let mut command = Command::new(&recipe.program);
+        command.args([recipe.script, url]);
+        command.env("INTEROP_HOST_REVISION", revision.unwrap_or_default());
+        let host = Self::spawned(recipe, command, era).map_err(words)?;
+        host.answer(0).await?;
+        Ok(host)
+    }
+
     fn spawn(recipe: &HostRecipe, url: &str, eras: HostEras) -> Result<Self> {
         let era = format!("{:?}", eras.server).to_lowercase();
-        let log = File::options().create(true).append(true).open(&recipe.log)?;
-        let bridge_id = recipe.folder.join("bridge.pid");
         // SDKs pass few variables on to their children, so the file is an argument.
-        let bridge = Command::new(&recipe.program)
+        let mut command = Command::new(&recipe.program);
+        command
             .arg(recipe.script)
             .args(["sh", "-c", r#"echo $$ > "$0"; exec "$@""#])
-            .args([&bridge_id, &recipe.bridge])
-            .args(["bridge", url, "--no-catalogue", "--era", &era])
-            .env("INTEROP_HOST_ERA", format!("{:?}", eras.host))
+            .args([&recipe.folder.join("bridge.pid"), &recipe.bridge])
+            .args(["bridge", url, "--no-catalogue", "--era", &era]);
+        Self::spawned(recipe, command, eras.host)
+    }
+
+    fn spawned(recipe: &HostRecipe, mut command: Command, era: Era) -> Result<Self> {
+        let log = File::options().create(true).append(true).open(&recipe.log)?;
+        let bridge_id = recipe.folder.join("bridge.pid");
+        let started = command
+            .env("INTEROP_HOST_ERA", format!("{era:?}"))
             .current_dir(&recipe.folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -77,7 +98,7 @@ impl Host {
             .kill_on_drop(true)
             .spawn();
         let mut child =
-            bridge.with_context(|| format!("`{}` does not start", recipe.program.display()))?;
+            started.with_context(|| format!("`{}` does not start", recipe.program.display()))?;
         let writer = child.stdin.take().context("it has no input")?;
         let output = child.stdout.take().context("it has no output")?;
         let said = HostLines::default();

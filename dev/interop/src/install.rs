@@ -101,7 +101,9 @@ impl Places {
     /// Copies the server's own files, and those that two servers share.
     fn copy(&self, server: &str, folder: &Path) -> Result<()> {
         copy_files(&self.sources.join(server), folder)?;
-        for name in ["authorization_hands.py", "host.mjs", "surface.mjs", "surface.py"] {
+        for name in
+            ["authorization_hands.py", "conformance.mjs", "host.mjs", "surface.mjs", "surface.py"]
+        {
             copy_if_changed(&self.sources.join(name), &self.scratch.join(name))?;
         }
         Ok(())

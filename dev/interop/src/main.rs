@@ -10,6 +10,7 @@ mod bench;
 mod catalog;
 mod checks;
 mod chromium;
+mod gateway;
 mod host;
 mod install;
 mod limits;
@@ -51,6 +52,32 @@ enum Command {
     },
     /// Installs Chromium, and logs in with it, once by the page of the library and once by hand.
     Chromium,
+    /// Sets hosts of each revision against servers of each, with our gateway between them.
+    ///
+    /// Without a flag: hosts and servers of 2025-11-25 and 2026-07-28 on the TypeScript SDKs.
+    Gateway {
+        /// All revisions and transports, and the Python and Rust SDKs too.
+        #[arg(long)]
+        all: bool,
+        /// Only features whose name contains this.
+        #[arg(long, default_value = "")]
+        feature: String,
+        /// The program `ridethrough` [default: the one beside this program]
+        #[arg(long, value_name = "FILE")]
+        ridethrough: Option<PathBuf>,
+        /// Writes the table into this file, between its two markers.
+        #[arg(long)]
+        table: Option<PathBuf>,
+    },
+    /// Puts our gateway before servers of other SDKs, and has the official suite compare it with them.
+    GatewaySuite {
+        /// The program `ridethrough` [default: the one beside this program]
+        #[arg(long, value_name = "FILE")]
+        ridethrough: Option<PathBuf>,
+        /// The program `ridethrough-conformance` [default: the one beside this program]
+        #[arg(long, value_name = "FILE")]
+        conformance: Option<PathBuf>,
+    },
     /// Calls a tool as a program does that a person has started.
     #[command(hide = true)]
     LogIn { url: String, folder: PathBuf, by: chromium::LoginBy },
@@ -94,6 +121,13 @@ async fn main() -> ExitCode {
             return ended(or_interrupted(authorization::run(order)).await);
         }
         Command::Chromium => return ended(or_interrupted(chromium::run()).await),
+        Command::Gateway { all, feature, ridethrough, table } => {
+            let order = gateway::GatewayOrder { all, feature, ridethrough, table };
+            return ended(or_interrupted(gateway::run(order)).await);
+        }
+        Command::GatewaySuite { ridethrough, conformance } => {
+            return ended(or_interrupted(gateway::run_suite(ridethrough, conformance)).await);
+        }
         Command::LogIn { url, folder, by } => {
             return ended(chromium::log_in(&url, folder, by).await);
         }

@@ -57,6 +57,14 @@ impl Proxy {
         Ok(Self { address, orders, task })
     }
 
+    /// Creates a proxy to this port that offers the server this revision in place of a newer one: the server
+    /// then speaks no newer one.
+    pub(crate) async fn offering(port: u16, revision: &'static str) -> std::io::Result<Self> {
+        let proxy = Self::before(port).await?;
+        proxy.orders.lock().revision = Some(revision);
+        Ok(proxy)
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}/mcp", self.address)
     }
@@ -96,11 +104,28 @@ struct Orders {
     done: usize,
     heads: Vec<String>,
     session: Option<String>,
+    /// The newest revision that the server is offered.
+    revision: Option<&'static str>,
 }
 
 impl SharedOrders {
     fn lock(&self) -> MutexGuard<'_, Orders> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts the revision that the server is offered in place of the client's. Both have one length.
+    fn offer(&self, request: Vec<u8>) -> Vec<u8> {
+        let Some(revision) = self.lock().revision else { return request };
+        match String::from_utf8(request) {
+            Ok(text) => {
+                let offered = text.replace(
+                    r#""protocolVersion":"2025-11-25""#,
+                    &format!(r#""protocolVersion":"{revision}""#),
+                );
+                offered.into_bytes()
+            }
+            Err(error) => error.into_bytes(),
+        }
     }
 
     /// Returns the next order, if it names this request, which is recorded.
@@ -151,6 +176,7 @@ async fn carry(
                 if begins(&request) {
                     read_body(&mut client, &mut request).await?;
                     fault = Fault::of(orders.take(&request));
+                    request = orders.offer(request);
                 }
                 if let Fault::Refuse(head) = fault {
                     orders.lock().done += 1;
@@ -329,6 +355,19 @@ mod tests {
         orders.take(b"GET /health HTTP/1.1\r\n\r\n");
 
         assert_eq!(orders.lock().session.as_deref(), Some("aB1"));
+    }
+
+    #[test]
+    fn a_server_is_offered_no_newer_revision() {
+        let orders = SharedOrders::default();
+        let request = br#"{"params":{"protocolVersion":"2025-11-25"}}"#.to_vec();
+
+        let same = orders.offer(request.clone());
+        orders.lock().revision = Some("2025-06-18");
+        let older = orders.offer(request.clone());
+
+        assert_eq!(same, request);
+        assert_eq!(older, br#"{"params":{"protocolVersion":"2025-06-18"}}"#);
     }
 
     #[test]

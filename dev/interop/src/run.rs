@@ -113,7 +113,7 @@ fn is_asked(server: &Server, check: &Check, is_short: bool) -> bool {
 }
 
 /// Returns the program whose bridge hosts start: the one that was named, or the one beside this program.
-fn bridge(named: Option<PathBuf>) -> Result<PathBuf> {
+pub(crate) fn bridge(named: Option<PathBuf>) -> Result<PathBuf> {
     let beside = || -> std::io::Result<_> {
         let name = format!("ridethrough{}", std::env::consts::EXE_SUFFIX);
         Ok(std::env::current_exe()?.with_file_name(name))

@@ -57,6 +57,11 @@ impl Surface {
         tool(name, json!({ "prompt": prompt }), answer.to_owned())
     }
 
+    /// Returns a call for which a person has to look at a page; our servers on the TypeScript SDKs have it.
+    pub(crate) fn ask_url(self) -> Question {
+        tool("ask_url", json!({}), "accept".to_owned())
+    }
+
     /// Returns a call that makes the server send a changed list outside any request, and that notification.
     pub(crate) fn change(self) -> (Question, Notification) {
         match self {

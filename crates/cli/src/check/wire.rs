@@ -3,15 +3,14 @@
 //! Every request has a limit: its own patience, and the time of the whole check. Whatever is sent here may be
 //! sent twice without harm, and `tools/call` cannot be sent at all.
 
+mod question;
+
 use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method};
-use ridethrough::machine::session::SessionId;
-use ridethrough::probe::{Line, Probe, Question};
+use ridethrough::probe::{Line, Probe};
 use ridethrough::server::Version;
 use ridethrough::transport::{Cause, Failure};
 use serde_json::{Value, json};
@@ -20,6 +19,7 @@ use tokio::time::{Instant, timeout_at};
 use super::seen::{AnswerSeen, Bounds, ReadEnd};
 use crate::talk::safe;
 use crate::talk::terminal::Terminal;
+pub(super) use question::{Ask, Visit};
 
 /// The connection of a check to its server, and the time that is left.
 pub(super) struct Wire {
@@ -51,32 +51,6 @@ pub(super) enum Miss {
     Late,
     /// No answer came in the time of one request.
     Silent,
-}
-
-/// A session that we opened, or the lack of one.
-#[derive(Clone, Default)]
-pub(super) struct Visit {
-    pub(super) session: Option<SessionId>,
-    pub(super) version: String,
-}
-
-/// One request of the check.
-pub(super) struct Ask {
-    question: Question,
-    /// The name of the request, for people.
-    what: String,
-    pub(super) id: u64,
-    bytes: usize,
-    /// How long a stream is watched; `None` means until it has answered.
-    watch: Option<Duration>,
-    stops_at_answer: bool,
-}
-
-impl Visit {
-    /// Whether no handshake was needed.
-    pub(super) fn is_stateless(&self) -> bool {
-        Version::parse(&self.version).is_some_and(|it| !it.era().has_sessions())
-    }
 }
 
 impl Wire {
@@ -269,76 +243,6 @@ impl Wire {
     }
 }
 
-impl Ask {
-    fn post(what: &str, id: u64, message: &Value) -> Self {
-        let body = Bytes::from(message.to_string());
-        let ask = Self::new(Method::POST, what, id, body);
-        ask.header("accept", "application/json, text/event-stream")
-            .header("content-type", "application/json")
-    }
-
-    fn new(method: Method, what: &str, id: u64, body: Bytes) -> Self {
-        let what = format!("{method} {what}").trim_end().to_owned();
-        let question = Question::of(method, body);
-        Self { question, what, id, bytes: LARGEST, watch: None, stops_at_answer: true }
-    }
-
-    /// Makes a notification.
-    pub(super) fn notification(method: &str) -> Self {
-        Self::post(method, 0, &json!({"jsonrpc": "2.0", "method": method}))
-    }
-
-    /// Makes a GET for an event stream, watched for this long.
-    pub(super) fn listen(time: Duration) -> Self {
-        let ask = Self::new(Method::GET, "", 0, Bytes::new());
-        Self { watch: Some(time), stops_at_answer: false, ..ask }
-            .header("accept", "text/event-stream")
-    }
-
-    /// Makes a GET that resumes a stream after this event, to get the answer to this request.
-    pub(super) fn resume(event: &str, id: u64, time: Duration) -> Self {
-        let ask = Self { stops_at_answer: true, id, ..Self::listen(time) };
-        ask.header("last-event-id", event)
-    }
-
-    pub(super) fn delete() -> Self {
-        Self::new(Method::DELETE, "", 0, Bytes::new())
-    }
-
-    /// Adds the session of this visit and its revision.
-    pub(super) fn of(mut self, visit: &Visit) -> Self {
-        if let Some(session) = &visit.session {
-            self = self.header("mcp-session-id", session.as_str());
-        }
-        if visit.version.is_empty() {
-            self
-        } else {
-            self.header("mcp-protocol-version", &visit.version)
-        }
-    }
-
-    /// Adds a header. A value that HTTP cannot carry is left out: the server gave it.
-    pub(super) fn header(mut self, name: &'static str, value: &str) -> Self {
-        if let Ok(mut value) = HeaderValue::from_str(value) {
-            value.set_sensitive(true);
-            self.question.headers.insert(HeaderName::from_static(name), value);
-        }
-        self
-    }
-
-    /// Watches the stream for this long, unless it is answered before.
-    pub(super) fn watched(mut self, time: Duration) -> Self {
-        self.watch = Some(time);
-        self
-    }
-
-    /// Allows an answer of this size.
-    pub(super) fn at_most(mut self, bytes: usize) -> Self {
-        self.bytes = bytes;
-        self
-    }
-}
-
 impl fmt::Display for Miss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -377,11 +281,11 @@ const SETTLING: Duration = Duration::from_secs(2);
 const GOODBYE: Duration = Duration::from_secs(1);
 /// The most of a check's time that is kept for ending sessions.
 const RESERVE: Duration = Duration::from_secs(1);
-/// The most bytes of an answer that is not a list of tools.
-const LARGEST: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
+    use ridethrough::machine::session::SessionId;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]

@@ -54,31 +54,13 @@ impl Shown {
         }
     }
 
-    /// Returns the policy that admits clients. A host or an origin that could never match is wrong usage.
-    pub(crate) fn access(
-        &self,
-        ip: IpAddr,
-        hosts: &[String],
-        origins: &[String],
-    ) -> Result<AccessPolicy, Misuse> {
+    /// Returns the policy that admits clients.
+    pub(crate) fn access(&self, ip: IpAddr) -> AccessPolicy {
         let token = match self {
             Self::Fresh(token) | Self::Variable(_, token) => Some(token.clone()),
             Self::Nothing => None,
         };
-        let mut access = AccessPolicy::new(ip, token);
-        for host in hosts {
-            access = access.allow_host(host).map_err(|error| {
-                let what = format!("no client can come by a name of `--allow-host`: {error}");
-                misuse(&what, "write it as `--allow-host box.local`")
-            })?;
-        }
-        for origin in origins {
-            access = access.allow_origin(origin).map_err(|error| {
-                let what = format!("no page can come from an origin of `--allow-origin`: {error}");
-                misuse(&what, "write it as `--allow-origin https://app.example.com`")
-            })?;
-        }
-        Ok(access)
+        AccessPolicy::new(ip, token)
     }
 
     /// Returns the lines for a person when the server is ready. One of them holds the token.

@@ -29,7 +29,8 @@ pub(super) fn path(named: Option<&Path>) -> Result<PathBuf, Misuse> {
         Some(path) => Err(Misuse {
             what: format!("there is no file `{}`", safe(&path.to_string_lossy())),
             tried: "nothing was started".to_owned(),
-            hint: "name the config file of an MCP host: `ridethrough gateway --config mcp.json`"
+            hint: "name the config file of an MCP host: `ridethrough gateway --config mcp.json`; \
+                   `ridethrough gateway init` makes one from those on this machine"
                 .to_owned(),
         }),
         None => Err(Misuse {

@@ -9,7 +9,7 @@ use ridethrough_gateway::Connect;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::import::{Program, Reached, RemoteServer};
-use crate::oauth::MaskedAccount;
+use crate::oauth::{MaskedAccount, TheirArguments};
 use crate::stray_line::StrayLine;
 use crate::{secrets, target};
 
@@ -87,8 +87,14 @@ fn remote(address: &RemoteServer) -> Result<ClientBuilder, String> {
             Token::authorization(token.expose_secret()).map_err(|error| error.to_string())?;
         return Ok(builder.credentials(StaticBearer::from(token)));
     }
-    // A login that was made by `ridethrough login` is used; none is begun.
-    Ok(match address.oauth.oauth().account(&builder) {
+    // A login that was made by `ridethrough login`, or else by `mcp-remote`, is used; none is begun.
+    let theirs = address.theirs.as_deref().cloned();
+    let theirs = theirs.unwrap_or_else(|| TheirArguments::of(url, &address.oauth, &[]));
+    let oauth = match theirs.store() {
+        Some(store) => address.oauth.oauth().mcp_remote(store),
+        None => address.oauth.oauth(),
+    };
+    Ok(match oauth.account(&builder) {
         Ok(account) => builder.credentials(MaskedAccount(account)),
         Err(_) => builder,
     })

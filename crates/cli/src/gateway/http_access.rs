@@ -1,13 +1,13 @@
 //! Who is let in over HTTP, by flags and by the config file.
 
 use anyhow::Result;
-use ridethrough_server::{AccessPolicy, Tls, Token};
+use ridethrough_server::{AccessPolicy, Token};
 
 use super::config::GatewayConfig;
 use super::door::Door;
-use super::{GatewayArgs, issuer, token};
+use super::{GatewayArgs, issuer};
 use crate::expose::access::misuse;
-use crate::expose::voice::Voice;
+use crate::gateway_token;
 use crate::import::safe;
 
 /// Who is let in over HTTP, and what people are told about it.
@@ -20,14 +20,14 @@ pub(super) struct HttpAccess {
 impl GatewayArgs {
     /// Decides who is let in.
     pub(super) fn access(&self, config: &GatewayConfig, door: &Door) -> Result<HttpAccess> {
-        if self.no_token && config.access.is_given {
+        if self.http.no_token && config.access.is_given {
             return Err(misuse(
                 "`--no-token` would let everybody do everything, and the config file has `[gateway.access]`",
                 "leave `--no-token` out, or take `[gateway.access]` out of the file",
             )
             .into());
         }
-        if self.no_token && !self.listen.is_local() {
+        if self.http.no_token && !self.http.listen.is_local() {
             return Err(misuse(
                 "`--no-token` would let every machine that reaches this address in",
                 "leave `--no-token` out, or listen on 127.0.0.1",
@@ -35,8 +35,8 @@ impl GatewayArgs {
             .into());
         }
         let (token, told) = self.owners_token()?;
-        let mut access = AccessPolicy::new(self.listen.ip(), token);
-        if !self.no_token {
+        let mut access = AccessPolicy::new(self.http.listen.ip(), token);
+        if !self.http.no_token {
             access = access.verify_with(door.hashed());
         }
         if let Some(jwt) = &config.access.jwt {
@@ -45,24 +45,18 @@ impl GatewayArgs {
                 access = access.protected_resource(resource);
             }
         }
-        for host in &self.hosts {
-            access = access.allow_host(host).map_err(|error| {
-                misuse(&format!("`--allow-host`: {error}"), "write it as `--allow-host box.local`")
-            })?;
-        }
-        for origin in &self.origins {
-            access = access.allow_origin(origin).map_err(|error| {
-                let hint = "write it as `--allow-origin https://app.example.com`";
-                misuse(&format!("`--allow-origin`: {error}"), hint)
-            })?;
-        }
-        Ok(HttpAccess { policy: access, told, is_kept: self.token_env.is_none() && !self.no_token })
+        let access = self.http.allowed(access)?;
+        Ok(HttpAccess {
+            policy: access,
+            told,
+            is_kept: self.http.token_env.is_none() && !self.http.no_token,
+        })
     }
 
     /// Returns the token of the owner, if there is one, and what people are told about it.
     fn owners_token(&self) -> Result<(Option<Token>, String)> {
-        Ok(match &self.token_env {
-            _ if self.no_token => {
+        Ok(match &self.http.token_env {
+            _ if self.http.no_token => {
                 (None, "whoever is on this machine may call it: there is no token".to_owned())
             }
             Some(name) => {
@@ -75,23 +69,10 @@ impl GatewayArgs {
                 (Some(token), format!("clients must show the token of `{name}`"))
             }
             None => {
-                let kept = token::read_or_make()?;
+                let kept = gateway_token::read_or_make()?;
                 let path = safe(&kept.path.to_string_lossy());
                 (Some(kept.token), format!("clients must show the token in {path}:"))
             }
         })
-    }
-
-    pub(super) fn tls(&self, voice: &Voice) -> Result<Option<Tls>> {
-        let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
-            return Ok(None);
-        };
-        let teller = voice.clone();
-        let tell = move |error| teller.tell(&format!("{error}; the old certificate stays in use"));
-        let tls = Tls::from_files(certificate, key, tell).map_err(|error| {
-            let hint = "both files are PEM: the chain of the certificate, and its private key";
-            misuse(&error.to_string(), hint)
-        })?;
-        Ok(Some(tls))
     }
 }

@@ -22,17 +22,15 @@ pub(super) fn keep(server: &str, approved: &Approved) -> Result<(), String> {
     disk::write(&path, &text).map_err(|error| error.to_string())
 }
 
-/// Forgets what was approved, so that the next definitions that are seen are.
+/// Forgets what was approved: the definitions that gateways see now, or next, are approved then. The file
+/// stays, so that a gateway notices it however short the time was in which there was another one.
 pub(super) fn forget(server: &str) -> Result<(), String> {
     let path = path(server).ok_or("this user has no folder of its own")?;
-    match std::fs::remove_file(path) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error.to_string()),
-    }
+    disk::write(&path, b"null").map_err(|error| error.to_string())
 }
 
-fn path(server: &str) -> Option<PathBuf> {
+/// Returns the file with what was approved of a server.
+pub(super) fn path(server: &str) -> Option<PathBuf> {
     let name = format!("{}.json", &disk::digest(server.as_bytes())[..32]);
     Some(kept::state()?.join("pins").join(name))
 }

@@ -1,20 +1,29 @@
-//! Follows the config file and the file of tokens: what an edit changes is changed, and a bad edit changes
+//! Follows the config file, the file of tokens and what was approved: what an edit changes is changed, and a bad edit changes
 //! nothing.
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ridethrough_gateway::Gateway;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
-use super::config;
+use super::config::{self, GatewayConfig};
 use super::door::Door;
+use super::pins;
 use crate::expose::voice::Voice;
 
-/// Reads the files again whenever one of them changes, or a SIGHUP comes.
-pub(super) async fn follow(path: &Path, gateway: &Gateway, door: &Door, voice: &Voice) {
+/// Reads the files again whenever one of them changes, or a SIGHUP comes. Of the servers that are pinned, what
+/// was approved is read again when that changes.
+pub(super) async fn follow(
+    path: &Path,
+    mut pinned: Pinned,
+    gateway: &Gateway,
+    door: &Door,
+    voice: &Voice,
+) {
     // Where it cannot be heard, the file is still looked at.
     let mut hangups = signal(SignalKind::hangup()).ok();
     let mut seen = [mark(path), door.tokens_file().as_deref().and_then(mark)];
@@ -23,6 +32,7 @@ pub(super) async fn follow(path: &Path, gateway: &Gateway, door: &Door, voice: &
             () = hangup(&mut hangups) => true,
             () = sleep(LOOK) => false,
         };
+        pinned.follow(gateway);
         let now = [mark(path), door.tokens_file().as_deref().and_then(mark)];
         if !is_asked && now == seen {
             continue;
@@ -31,6 +41,7 @@ pub(super) async fn follow(path: &Path, gateway: &Gateway, door: &Door, voice: &
         match config::read(path) {
             Ok(config) => {
                 let count = config.servers.len();
+                pinned = Pinned::of(&config);
                 // Rights first: what is new must not be seen by those who may not.
                 gateway.set_access(config.access.rights.clone());
                 door.renew(&config.access, &config.tokens, voice);
@@ -39,6 +50,29 @@ pub(super) async fn follow(path: &Path, gateway: &Gateway, door: &Door, voice: &
             }
             Err(misuse) => {
                 voice.tell(&format!("{}; what was read before stays in force", misuse.what));
+            }
+        }
+    }
+}
+
+/// The servers that are pinned, and the files with what was approved of them as they were last seen.
+pub(super) struct Pinned(Vec<(Arc<str>, Option<FileMark>)>);
+
+impl Pinned {
+    pub(super) fn of(config: &GatewayConfig) -> Self {
+        let pinned = config.servers.iter().filter(|it| it.rules.is_pinned);
+        let marked = |name: &Arc<str>| (name.clone(), pins::path(name).and_then(|it| mark(&it)));
+        Self(pinned.map(|it| marked(&it.name)).collect())
+    }
+
+    /// Takes over what `ridethrough gateway approve`, or another gateway, has approved.
+    fn follow(&mut self, gateway: &Gateway) {
+        for (name, seen) in &mut self.0 {
+            let look = || pins::path(name).and_then(|it| mark(&it));
+            if look() != *seen {
+                gateway.set_approved(name, pins::read(name));
+                // The gateway may have approved something itself, which was kept.
+                *seen = look();
             }
         }
     }
@@ -54,10 +88,13 @@ async fn hangup(signal: &mut Option<tokio::signal::unix::Signal>) {
 }
 
 /// What tells one version of the file from another.
-fn mark(path: &Path) -> Option<(SystemTime, u64)> {
+fn mark(path: &Path) -> Option<FileMark> {
     let metadata = fs::metadata(path).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
-/// How often the file is looked at.
+/// What tells one version of a file from another: when it was written, and its length.
+type FileMark = (SystemTime, u64);
+
+/// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(2);

@@ -23,6 +23,21 @@ pub(super) fn overwrite(path: &Path, old: &str, new: &str) -> Result<()> {
     exchange(path, old, new, &mut |_| ())
 }
 
+/// Makes a file that is not there yet, for its owner only.
+pub(super) fn create(path: &Path, text: &str) -> Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let draft = draft(path);
+    let written = write_new(&draft, text).context("it cannot be written").and_then(|_| {
+        // A hard link never replaces a file, as a rename would.
+        fs::hard_link(&draft, path).context("it cannot be written")
+    });
+    // There may be no draft to remove, and the error that matters is returned.
+    let _ = fs::remove_file(&draft);
+    platform::sync_folder(folder);
+    written
+}
+
 /// Keeps a text beside a file, before the file is reverted to an older one.
 pub(super) fn keep_undone(path: &Path, text: &str) -> Result<PathBuf> {
     store(path, UNDONE, text, &mut |_| ()).context("no copy of it can be kept")
@@ -142,18 +157,25 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 
 /// Writes a new file with this text to the disk, with the owner and the permissions of `model`.
 fn write(model: &Path, path: &Path, text: &str) -> io::Result<()> {
-    // A draft under this process number was left by a process that died.
-    let _ = fs::remove_file(path);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
     // Other users may not read it before it has the permissions of its model.
-    platform::for_owner_only(&mut options);
-    let mut file = options.open(path)?;
-    file.write_all(text.as_bytes())?;
+    let file = write_new(path, text)?;
     let model = fs::metadata(model)?;
     platform::keep_owner(&file, &model)?;
     file.set_permissions(model.permissions())?;
     file.sync_all()
+}
+
+/// Writes a new file with this text to the disk, for its owner only.
+fn write_new(path: &Path, text: &str) -> io::Result<fs::File> {
+    // A draft under this process number was left by a process that died.
+    let _ = fs::remove_file(path);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    platform::for_owner_only(&mut options);
+    let mut file = options.open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    Ok(file)
 }
 
 const BACKUP: &str = ".ridethrough-backup";

@@ -34,7 +34,7 @@ impl ConfigDocument {
         let body = &text[mark..];
         let mut root = match path.extension().and_then(|it| it.to_str()) {
             _ if body.trim().is_empty() => {
-                Node { span: 0..body.len(), value: Value::Object(Vec::new()) }
+                Node { span: 0..body.len(), key: None, value: Value::Object(Vec::new()) }
             }
             Some("toml") => toml_tree(body)?,
             _ => jsonc::parse(body)?,
@@ -64,6 +64,7 @@ fn shift(node: &mut Node, by: usize) {
         return;
     }
     node.span = node.span.start + by..node.span.end + by;
+    node.key = node.key.take().map(|key| key.start + by..key.end + by);
     match &mut node.value {
         Value::Array(items) => items.iter_mut().for_each(|item| shift(item, by)),
         Value::Object(members) => members.iter_mut().for_each(|(_, item)| shift(item, by)),
@@ -92,13 +93,15 @@ fn toml_node(span: Range<usize>, value: DeValue<'_>) -> Node {
         DeValue::String(text) => Value::Text(text.into_owned()),
         DeValue::Table(table) => {
             let member = |(name, item): (toml::Spanned<_>, toml::Spanned<_>)| {
+                let key = Some(name.span());
                 let name: std::borrow::Cow<'_, str> = name.into_inner();
-                (name.into_owned(), toml_node(item.span(), item.into_inner()))
+                let node = toml_node(item.span(), item.into_inner());
+                (name.into_owned(), Node { key, ..node })
             };
             Value::Object(table.into_iter().map(member).collect())
         }
     };
-    Node { span, value }
+    Node { span, key: None, value }
 }
 
 const MARK: char = '\u{feff}';

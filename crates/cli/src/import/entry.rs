@@ -155,7 +155,7 @@ fn local(node: &Node, command: &Node) -> Result<Local, &'static str> {
     let command = word(command).ok_or("its `command` is not a text")?;
     let (args, args_span) = match node.get("args") {
         None => (Vec::new(), None),
-        Some(Node { value: Value::Array(items), span }) => {
+        Some(Node { value: Value::Array(items), span, .. }) => {
             let args: Option<Vec<_>> = items.iter().map(word).collect();
             (args.ok_or("one of its `args` is not a text")?, Some(span.clone()))
         }

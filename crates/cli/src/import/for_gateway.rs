@@ -12,6 +12,7 @@ use super::entry::{Entry, EntryKind, meant_key};
 use super::file::{File, Trust, Unread};
 use super::gateway_access::GatewayAccess;
 use super::host::Host;
+use super::line::ProgramLine;
 use super::places::{ConfigPlace, ConfigScope, Folders};
 use super::reach::Reached;
 use super::tree::{Broken, Node, Value};
@@ -100,6 +101,11 @@ impl Reading<'_> {
             self.fault(entry.span.start, &format!("server `{}`: {why}", entry.name));
             return None;
         }
+        if is_gateway(entry) {
+            let why = "it is the gateway itself, which would start itself without end";
+            self.fault(entry.span.start, &format!("server `{}`: {why}", entry.name));
+            return None;
+        }
         let reached = match self.file.reach(entry, folders, Trust::Full) {
             Ok(reached) => reached,
             Err(why) => {
@@ -107,7 +113,7 @@ impl Reading<'_> {
                 return None;
             }
         };
-        let node = at(&self.file.document.root, &entry.span)?;
+        let node = self.file.document.root.object_at(&entry.span)?;
         for (key, value) in node.members() {
             if let Some(meant) = meant_key(key) {
                 let what = format!("`{key}` is not known; did you mean `{meant}`?");
@@ -173,12 +179,7 @@ impl Reading<'_> {
 
     pub(super) fn texts(&mut self, node: &Node, key: &str) -> Vec<String> {
         let Some(list) = node.get(key) else { return Vec::new() };
-        let texts = match &list.value {
-            Value::Array(items) => {
-                items.iter().map(|it| it.text().map(str::to_owned)).collect::<Option<Vec<_>>>()
-            }
-            _ => None,
-        };
+        let texts = list.texts();
         if texts.is_none() {
             self.fault(list.span.start, &format!("`{key}` must be a list of texts"));
         }
@@ -226,13 +227,9 @@ impl Reading<'_> {
     }
 }
 
-/// The node that stands at this place.
-fn at<'a>(node: &'a Node, span: &std::ops::Range<usize>) -> Option<&'a Node> {
-    let is_within = node.is_object() && node.span == *span;
-    if is_within {
-        return Some(node);
-    }
-    node.members().iter().find_map(|(_, member)| at(member, span))
+/// Whether an entry starts the gateway.
+fn is_gateway(entry: &Entry) -> bool {
+    matches!(&entry.kind, EntryKind::Local(local) if ProgramLine::read(local) == ProgramLine::Gateway)
 }
 
 #[cfg(test)]
@@ -311,6 +308,17 @@ pub(super) mod tests {
         );
         let broken = read("mcp.json", "{\n  \"mcpServers\": {,}\n}").map(|_| ()).unwrap_err();
         assert!(broken[0].starts_with("line 2, column 18: "), "{broken:?}");
+    }
+
+    /// A host's file has the gateway as its one entry once `import --gateway` was there.
+    #[test]
+    fn a_gateway_is_never_a_server_of_its_own() {
+        let text =
+            r#"{"mcpServers":{"a":{"command":"/bin/ridethrough","args":["gateway","--stdio"]}}}"#;
+
+        let faults = read("mcp.json", text).map(|_| ()).unwrap_err();
+
+        assert!(faults[0].contains("server `a`: it is the gateway itself"), "{faults:?}");
     }
 
     #[test]

@@ -10,6 +10,14 @@ pub(super) fn parse(text: &str) -> Result<Node, Broken> {
     whole.map_err(|Wrong { place, what }| Broken::at(text.as_bytes(), place, what))
 }
 
+/// Returns where white space and comments that begin at this byte end.
+pub(super) fn gap_end(text: &str, at: usize) -> usize {
+    let mut reader = JsoncReader { text, at, depth: 0 };
+    // A comment without an end would have been found when the file was read.
+    let _ = reader.skip();
+    reader.at
+}
+
 struct JsoncReader<'a> {
     text: &'a str,
     at: usize,
@@ -41,7 +49,7 @@ impl JsoncReader<'_> {
             Some(b'"') => Value::Text(self.string()?),
             _ => self.bare()?,
         };
-        Ok(Node { span: start..self.at, value })
+        Ok(Node { span: start..self.at, key: None, value })
     }
 
     /// Parses the elements between two brackets, with commas between and perhaps one at the end.
@@ -78,13 +86,15 @@ impl JsoncReader<'_> {
         if self.peek() != Some(b'"') {
             return Err(self.wrong("expected a name in double quotes"));
         }
+        let start = self.at;
         let name = self.string()?;
+        let key = Some(start..self.at);
         self.skip()?;
         if !self.take(b':') {
             return Err(self.wrong("expected `:`"));
         }
         self.skip()?;
-        Ok((name, self.value()?))
+        Ok((name, Node { key, ..self.value()? }))
     }
 
     fn string(&mut self) -> Result<String, Wrong> {

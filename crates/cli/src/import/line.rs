@@ -11,6 +11,8 @@ use super::other::Other;
 pub(super) enum ProgramLine {
     /// Another bridge, in front of a local program.
     Another(&'static str),
+    /// `ridethrough gateway`.
+    Gateway,
     /// `mcp-remote`, with its arguments.
     McpRemote(Request),
     /// `mcp-remote`, started in a way that is not understood here.
@@ -81,6 +83,7 @@ impl ProgramLine {
             _ if is_ours(words[0]) && words.get(1) == Some(&"bridge") => {
                 Self::Ours(Request::read(&local.args, 1, &OURS))
             }
+            _ if is_ours(words[0]) && words.get(1) == Some(&"gateway") => Self::Gateway,
             _ if words.iter().any(|word| word.contains("mcp-remote")) => Self::Obscure,
             _ => Self::Program,
         }
@@ -295,6 +298,7 @@ mod tests {
             ("npx -y @modelcontextprotocol/server-everything", ProgramLine::Program),
             ("npx", ProgramLine::Program),
             ("ridethrough call URL", ProgramLine::Program),
+            ("/opt/ridethrough gateway --stdio", ProgramLine::Gateway),
         ];
         for (line, expected) in cases {
             assert_eq!(read(line), expected, "{line}");

@@ -93,7 +93,7 @@ fn asked(remote: &Remote) -> (Vec<String>, Map<String, Value>) {
 }
 
 /// Returns an object of these members, laid out as the original is.
-fn laid_out(members: &[(String, String)], original: &str) -> String {
+pub(super) fn laid_out(members: &[(String, String)], original: &str) -> String {
     let inside = original.strip_prefix('{').and_then(|it| it.strip_suffix('}')).unwrap_or("");
     let lead: String = inside.chars().take_while(|it| it.is_whitespace()).collect();
     let tail = &inside[inside.trim_end().len()..];

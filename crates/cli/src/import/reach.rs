@@ -1,18 +1,18 @@
 //! How a server of a config file is reached, with its variables filled in.
 
+mod bridged;
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::path::PathBuf;
 
 use secrecy::{ExposeSecret, SecretString};
 
 use super::entry::{Entry, EntryKind, Local, PlacedText, Remote, Transport};
-use super::line::{FlagMeaning, ProgramLine, Request};
-use super::other::Other;
+use super::line::ProgramLine;
+use super::plan;
 use super::variables::{self, Dialect, Unfilled, VariableScope};
-use super::{plan, their_login};
-use crate::oauth::{FlagSources, OAuthFlags, OAuthSettings, TheirArguments};
+use crate::oauth::{OAuthSettings, TheirArguments};
 
 /// The address or program of a server, and what is sent to it. Values that may be secrets are left out of its
 /// `Debug` output.
@@ -111,11 +111,11 @@ pub(super) fn reach(
         EntryKind::Remote(remote) => address(remote, dialect, scope).map(Reached::Remote),
         EntryKind::Local(local) => match ProgramLine::read(local) {
             ProgramLine::McpRemote(request) | ProgramLine::Ours(request) => {
-                bridged(local, &request, &env, dialect, scope).map(Reached::Remote)
+                bridged::mcp_remote(local, &request, &env, dialect, scope).map(Reached::Remote)
             }
             ProgramLine::Other(other) => {
                 let token = plan::token_of(entry, &other);
-                translated(local, &other, token, &env, (dialect, scope)).map(Reached::Remote)
+                bridged::another(local, &other, token, &env, (dialect, scope)).map(Reached::Remote)
             }
             _ => program(local, env, dialect, scope).map(Reached::Local),
         },
@@ -151,102 +151,6 @@ fn address(
         address.authorization = Some(bearer(&read("bearer_token_env_var", variable)?));
     }
     Ok(address)
-}
-
-/// Returns the server behind `mcp-remote` or our own bridge.
-fn bridged(
-    local: &Local,
-    request: &Request,
-    env: &[(String, SecretString)],
-    dialect: Dialect,
-    scope: VariableScope<'_>,
-) -> Result<RemoteServer, Unreached> {
-    // The variables that the host adds win over the environment.
-    let environment = |name: &str| {
-        let own = env.iter().find(|(own, _)| own == name);
-        own.map(|(_, value)| value.expose_secret().to_owned()).or_else(|| (scope.environment)(name))
-    };
-    let scope = VariableScope { environment: &environment, ..scope };
-    // A variable is filled in by the host, or else by the bridge, and in either case from this environment.
-    let arg = |at: usize| filled("args", &local.args[at].text, dialect, scope);
-    let url = request.url.ok_or_else(|| Unreached("it names no URL".to_owned()))?;
-    let mut address = RemoteServer { url: arg(url)?, ..RemoteServer::default() };
-    for flag in &request.flags {
-        let Some(value) = flag.value else { continue };
-        match flag.name {
-            "--bearer-env" => {
-                let name = arg(value)?.expose_secret().to_owned();
-                let token = environment(&name).ok_or(Unfilled::Unset(name));
-                let token = token.map_err(|it| unfilled(flag.name, &it))?;
-                address.authorization = Some(bearer(&token.into()));
-            }
-            "--header" => address.add_line(arg(value)?.expose_secret(), scope)?,
-            "--profile" => address.oauth.profile = Some(arg(value)?.expose_secret().to_owned()),
-            "--header-file" => {
-                let lines = header_file(&arg(value)?, scope.may_read)?;
-                let lines = lines.expose_secret().lines().map(str::trim);
-                for line in lines.filter(|it| !it.is_empty() && !it.starts_with('#')) {
-                    address.add_line(line, scope)?;
-                }
-            }
-            _ => {}
-        }
-    }
-    address.theirs = their_login::arguments(local, request).map(Box::new);
-    let login = login(request, &arg, scope)?;
-    *address.oauth = OAuthSettings { profile: address.oauth.profile.take(), ..login };
-    Ok(address)
-}
-
-/// Returns what the flags of a bridge say about the login.
-fn login(
-    request: &Request,
-    arg: &impl Fn(usize) -> Result<SecretString, Unreached>,
-    scope: VariableScope<'_>,
-) -> Result<OAuthSettings, Unreached> {
-    let mut words = Vec::new();
-    for flag in request.flags.iter().filter(|flag| flag.meaning == FlagMeaning::OAuth) {
-        words.push(flag.name.to_owned());
-        words.extend(
-            flag.value.map(|at| arg(at).map(|it| it.expose_secret().to_owned())).transpose()?,
-        );
-    }
-    if let Some(port) = request.port {
-        words.extend(["--callback-port".to_owned(), arg(port)?.expose_secret().to_owned()]);
-    }
-    let sources = FlagSources { variable: scope.environment, may_read: scope.may_read };
-    OAuthFlags::read(words).and_then(|flags| flags.settings(sources)).map_err(Unreached)
-}
-
-/// Returns the server behind another bridge.
-fn translated(
-    local: &Local,
-    other: &Other,
-    token: Option<&str>,
-    env: &[(String, SecretString)],
-    (dialect, scope): (Dialect, VariableScope<'_>),
-) -> Result<RemoteServer, Unreached> {
-    let filled = |text: &str| filled("args", &text.into(), dialect, scope);
-    let url = filled(local.args[other.url].text.expose_secret())?;
-    let mut address = RemoteServer { url, ..RemoteServer::default() };
-    for header in &other.headers {
-        // The bridge itself fills in no variables.
-        let line = filled(&Other::header(&local.args, *header))?;
-        let (name, value) = line.expose_secret().split_once(':').unwrap_or_default();
-        address.add(name.trim(), value.trim().into())?;
-    }
-    let token = env.iter().find(|(name, _)| Some(name.as_str()) == token);
-    address.authorization = token.map(|(_, value)| bearer(value)).or(address.authorization);
-    Ok(address)
-}
-
-fn header_file(path: &SecretString, may_read: bool) -> Result<SecretString, Unreached> {
-    if !may_read {
-        return Err(Unreached("its `--header-file` is not read".to_owned()));
-    }
-    let text = fs::read_to_string(path.expose_secret());
-    let text = text.map_err(|error| Unreached(format!("its `--header-file`: {error}")))?;
-    Ok(text.into())
 }
 
 fn program(

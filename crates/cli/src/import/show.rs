@@ -94,6 +94,7 @@ fn story(place: &ConfigPlace, entry: &Entry, verdict: &EntryVerdict) -> String {
         names => format!(", with {}", names.join(", ")),
     };
     match verdict {
+        EntryVerdict::Already if url.is_empty() => "it is the gateway".to_owned(),
         EntryVerdict::Already => format!("it goes through ridethrough to {url}{headers}"),
         EntryVerdict::ByHand(why) => {
             format!("{url}{headers}: could go through `ridethrough bridge`, written by hand: {why}")

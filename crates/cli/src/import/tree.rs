@@ -6,8 +6,10 @@ use std::ops::Range;
 
 /// A value and its byte range. It has no `Debug`: config files hold secrets.
 pub(super) struct Node {
-    /// The byte range of the value, quotes and brackets included.
+    /// The byte range of the value, quotes and brackets included. That of a TOML table is its header.
     pub(super) span: Range<usize>,
+    /// The byte range of its name, if it is a member of an object.
+    pub(super) key: Option<Range<usize>>,
     pub(super) value: Value,
 }
 
@@ -36,6 +38,22 @@ impl Node {
 
     pub(super) const fn is_object(&self) -> bool {
         matches!(self.value, Value::Object(_))
+    }
+
+    /// Returns the object at this byte range, which is this one or one below it.
+    pub(super) fn object_at(&self, span: &Range<usize>) -> Option<&Self> {
+        if self.is_object() && self.span == *span {
+            return Some(self);
+        }
+        self.members().iter().find_map(|(_, member)| member.object_at(span))
+    }
+
+    /// Returns the texts of a list; `None` if it is no list of texts.
+    pub(super) fn texts(&self) -> Option<Vec<String>> {
+        match &self.value {
+            Value::Array(items) => items.iter().map(|it| it.text().map(str::to_owned)).collect(),
+            _ => None,
+        }
     }
 
     pub(super) fn text(&self) -> Option<&str> {

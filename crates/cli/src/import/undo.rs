@@ -16,27 +16,38 @@ use super::document::{ConfigDocument, Edit};
 use super::entry::{Entry, EntryKind, Local, entries};
 use super::file::File;
 use super::line::ProgramLine;
+use super::moving::{self, undone_gateway};
 use super::native;
-use super::places::ConfigPlace;
+use super::places::{ConfigPlace, Folders};
 use super::plan::{self, EntryVerdict};
 use super::show::{safe, shown};
 use super::{ImportArgs, servers_of};
 use crate::out;
 
 /// Reverts the import in these files.
-pub(super) fn play(args: &ImportArgs, places: Vec<ConfigPlace>) -> Result<ExitCode> {
+pub(super) fn play(
+    args: &ImportArgs,
+    places: Vec<ConfigPlace>,
+    folders: &Folders,
+) -> Result<ExitCode> {
     let mut undone = Vec::new();
+    let mut tables = Vec::new();
     for place in places {
         let path = place.path.clone();
         let backups = disk::backups(&path);
         if backups.is_empty() {
             continue;
         }
-        let restored = restore(args, place, &backups).with_context(|| shown(&path))?;
+        let mut restored = restore(args, place, &backups).with_context(|| shown(&path))?;
+        tables.append(&mut restored.tables);
         undone.push((path, restored));
     }
+    // As long as a host has the gateway, its servers are needed.
+    if !tables.is_empty() && !moving::is_anywhere(folders) && moving::without_servers(&tables)? {
+        eprintln!("the servers of the gateway are taken out of your `ridethrough.toml` again");
+    }
     if args.json {
-        let files = undone.iter().map(|(path, Restored { names, copy })| {
+        let files = undone.iter().map(|(path, Restored { names, copy, .. })| {
             let copy = copy.as_ref().map(|copy| copy.to_string_lossy());
             serde_json::json!({ "path": path.to_string_lossy(), "restored": names, "copy": copy })
         });
@@ -45,7 +56,7 @@ pub(super) fn play(args: &ImportArgs, places: Vec<ConfigPlace>) -> Result<ExitCo
     }
     out::print(|out| {
         let undone = undone.iter().filter(|(_, it)| !it.names.is_empty());
-        undone.clone().try_for_each(|(path, Restored { names, copy })| {
+        undone.clone().try_for_each(|(path, Restored { names, copy, .. })| {
             let names: Vec<_> = names.iter().map(|name| safe(name)).collect();
             writeln!(out, "{}  restored: {}", shown(path), names.join(", "))?;
             let Some(copy) = copy else { return Ok(()) };
@@ -61,6 +72,8 @@ struct Restored {
     names: Vec<String>,
     /// A copy of the file before the undo, if edits in it were lost.
     copy: Option<PathBuf>,
+    /// The texts that servers which left the gateway may have in our own file.
+    tables: Vec<Vec<String>>,
 }
 
 /// Reverts one file, and removes backups that then equal the file.
@@ -77,8 +90,13 @@ fn restore(args: &ImportArgs, place: ConfigPlace, backups: &[PathBuf]) -> Result
         }
     }
     let documents: Vec<_> = old.iter().map(|(_, document)| document).collect();
-    let undone =
-        edits(&path, &file.document, &documents, |entry| args.wants(file.place.host, entry));
+    let is_wanted = |entry: &Entry| args.wants(file.place.host, entry);
+    if let Some(undone) = undone_gateway(&file.place, &file.document, &documents, is_wanted) {
+        disk::overwrite(&path, &file.document.text, &undone.text)?;
+        forget(&old, &undone.text)?;
+        return Ok(Restored { names: undone.names, copy: None, tables: undone.tables });
+    }
+    let undone = edits(&path, &file.document, &documents, is_wanted);
     let edits: Vec<_> = undone.iter().flat_map(|it| it.edits.clone()).collect();
     let text = file.document.with(&edits);
     let mut copy = None;
@@ -88,12 +106,19 @@ fn restore(args: &ImportArgs, place: ConfigPlace, backups: &[PathBuf]) -> Result
         }
         disk::overwrite(&path, &file.document.text, &text)?;
     }
-    for (backup, document) in &old {
+    forget(&old, &text)?;
+    let names = undone.into_iter().map(|it| it.name).collect();
+    Ok(Restored { names, copy, tables: Vec::new() })
+}
+
+/// Removes backups that say what the file says.
+fn forget(backups: &[(&PathBuf, ConfigDocument)], text: &str) -> Result<()> {
+    for (backup, document) in backups {
         if document.text == text {
             fs::remove_file(backup).with_context(|| shown(backup))?;
         }
     }
-    Ok(Restored { names: undone.into_iter().map(|it| it.name).collect(), copy })
+    Ok(())
 }
 
 /// An entry that is reverted.

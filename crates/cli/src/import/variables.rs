@@ -35,6 +35,8 @@ pub(super) struct VariableScope<'a> {
 pub(super) enum Unfilled {
     /// The host asks a person, or a command of its own.
     Asked(String),
+    /// The folder of the project that is open in the host.
+    Project,
     /// The variable is set nowhere.
     Unset(String),
 }
@@ -43,6 +45,7 @@ impl fmt::Display for Unfilled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Asked(name) => write!(f, "`${{{name}}}`, which only the editor can ask for"),
+            Self::Project => f.write_str("the folder of the project that is open in its host"),
             Self::Unset(name) => write!(f, "the variable `{name}`, which is not set"),
         }
     }
@@ -111,6 +114,41 @@ fn filled(
     }
 }
 
+/// Returns the text with its variables as a shell writes them: that is what our own file has. What is no
+/// variable stays as it is, even if it would be one for a shell.
+pub(super) fn in_shell(text: &str, dialect: Dialect) -> Result<String, Unfilled> {
+    let is_editor = matches!(dialect, Dialect::Any | Dialect::Editor);
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        written.push_str(before);
+        let inside = after.strip_prefix('{').and_then(|it| it.split_once('}'));
+        let Some((inside, behind)) = inside else {
+            let name = if dialect == Dialect::Dollar { bare_name(after) } else { "" };
+            if is_name(name) {
+                written.extend(["${", name, "}"]);
+            } else {
+                written.extend(["$", name]);
+            }
+            rest = &after[name.len()..];
+            continue;
+        };
+        let inside = match inside.split_once(':') {
+            Some(("env", name)) if is_editor => name,
+            Some(("input" | "command", _)) if is_editor => {
+                return Err(Unfilled::Asked(inside.to_owned()));
+            }
+            None if is_editor && inside == "userHome" => "HOME",
+            None if is_editor && inside == "workspaceFolder" => return Err(Unfilled::Project),
+            _ => inside,
+        };
+        written.extend(["${", inside, "}"]);
+        rest = behind;
+    }
+    written.push_str(rest);
+    Ok(written)
+}
+
 fn set(name: &str, scope: VariableScope<'_>) -> Result<String, Unfilled> {
     (scope.environment)(name).ok_or_else(|| Unfilled::Unset(name.to_owned()))
 }
@@ -167,6 +205,20 @@ mod tests {
         assert_eq!(filled("${TOKEN} ${env:TOKEN}", Dialect::Shell).unwrap(), "t0k ${env:TOKEN}");
         let unset = Err(Unfilled::Unset("userHome".to_owned()));
         assert_eq!(filled(text, Dialect::Shell), unset, "to a shell this is a name like any other");
+    }
+
+    #[test]
+    fn every_dialect_can_be_written_as_a_shell_writes_it() {
+        let written = |text, dialect| in_shell(text, dialect);
+
+        assert_eq!(
+            written("a ${env:B}/${userHome} $C ${D}", Dialect::Editor).unwrap(),
+            "a ${B}/${HOME} $C ${D}"
+        );
+        assert_eq!(written("$A-${B:-c}$ $1", Dialect::Dollar).unwrap(), "${A}-${B:-c}$ $1");
+        assert_eq!(written("${A ${env:B}", Dialect::Shell).unwrap(), "${A ${env:B}");
+        assert!(matches!(written("${input:key}", Dialect::Any), Err(Unfilled::Asked(_))));
+        assert_eq!(written("${workspaceFolder}/x", Dialect::Editor), Err(Unfilled::Project));
     }
 
     #[test]

@@ -11,6 +11,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) use crate::status::StatusServer;
 
+/// Whether `ridethrough gateway` exists here.
+pub(crate) const HAS_GATEWAY: bool = true;
+
 /// Waits for a signal, and returns the exit code that shells give to it. Signals are caught from this call
 /// on.
 pub(crate) fn asked() -> impl Future<Output = u8> {
@@ -47,6 +50,15 @@ pub(crate) fn keep_owner(file: &File, model: &Metadata) -> io::Result<()> {
     }
     fchown(file, Some(model.uid()), Some(model.gid()))
         .map_err(|error| io::Error::new(error.kind(), format!("its owner cannot be kept: {error}")))
+}
+
+/// Lets nobody but its owner read or write a file.
+pub(crate) fn make_private(path: &Path) -> io::Result<()> {
+    let mode = path.metadata()?.permissions().mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode & 0o700))
 }
 
 /// Makes a rename in this folder survive a power cut, where that can be done.

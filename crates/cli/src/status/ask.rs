@@ -1,4 +1,4 @@
-//! Asks every bridge that runs, all at once.
+//! Asks every bridge and gateway that runs, all at once.
 
 use std::io;
 use std::path::Path;
@@ -11,52 +11,55 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use super::socket::{self, ASK, StatusReply};
+use super::socket::{self, ASK, GatewayReply, StatusReply};
 
-/// A bridge that was found.
+/// A bridge or gateway that was found.
 #[derive(Debug)]
-pub(super) enum BridgeSeen {
-    /// The bridge runs, and does not answer.
+pub(super) enum StatusSeen {
+    /// The reply of a bridge, parsed and as it came.
+    Bridge(Box<StatusReply>, Value),
+    /// The reply of a gateway, parsed and as it came.
+    Gateway(Box<GatewayReply>, Value),
+    /// It runs, and does not answer.
     Silent { pid: u32 },
-    /// The reply, parsed and as it came.
-    Told(Box<StatusReply>, Value),
 }
 
-impl BridgeSeen {
+impl StatusSeen {
     fn pid(&self) -> u32 {
         match self {
+            Self::Bridge(told, _) => told.pid,
+            Self::Gateway(told, _) => told.pid,
             Self::Silent { pid } => *pid,
-            Self::Told(told, _) => told.pid,
         }
     }
 }
 
-/// Returns every bridge of this user, in the order of their process numbers.
-pub(super) async fn all() -> Vec<BridgeSeen> {
+/// Returns every bridge and gateway of this user, in the order of their process numbers.
+pub(super) async fn all() -> Vec<StatusSeen> {
     let places = socket::places();
     let sockets = places.iter().flat_map(|folder| socket::sockets(folder));
     let asked = sockets.map(|(pid, path)| async move { ask(pid, &path).await });
     let mut seen: Vec<_> = join_all(asked).await.into_iter().flatten().collect();
-    seen.sort_by_key(BridgeSeen::pid);
+    seen.sort_by_key(StatusSeen::pid);
     seen
 }
 
 /// Returns a JSON array, on one line.
-pub(super) fn json(seen: &[BridgeSeen]) -> String {
-    let bridges = seen.iter().map(|it| match it {
-        BridgeSeen::Silent { pid } => json!({"pid": pid, "state": "silent"}),
-        BridgeSeen::Told(_, told) => told.clone(),
+pub(super) fn json(seen: &[StatusSeen]) -> String {
+    let all = seen.iter().map(|it| match it {
+        StatusSeen::Silent { pid } => json!({"pid": pid, "state": "silent"}),
+        StatusSeen::Bridge(_, told) | StatusSeen::Gateway(_, told) => told.clone(),
     });
-    harmless(&Value::from_iter(bridges).to_string())
+    harmless(&Value::from_iter(all).to_string())
 }
 
-/// Asks one bridge; `None` if it does not run any more.
-async fn ask(pid: u32, path: &Path) -> Option<BridgeSeen> {
+/// Asks one of them; `None` if it does not run any more.
+async fn ask(pid: u32, path: &Path) -> Option<StatusSeen> {
     match timeout(PATIENCE, exchange(path)).await {
         Ok(Ok(answer)) if answer.is_empty() => None,
         Ok(Ok(answer)) => Some(read(pid, &answer)),
         Ok(Err(error)) if is_gone(&error) => None,
-        Ok(Err(_)) | Err(_) => Some(BridgeSeen::Silent { pid }),
+        Ok(Err(_)) | Err(_) => Some(StatusSeen::Silent { pid }),
     }
 }
 
@@ -68,16 +71,18 @@ async fn exchange(path: &Path) -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-fn read(pid: u32, answer: &[u8]) -> BridgeSeen {
-    let value: Option<Value> = serde_json::from_slice(answer).ok();
-    let told = value.and_then(|value| Some((StatusReply::deserialize(&value).ok()?, value)));
-    match told {
-        Some((told, value)) => BridgeSeen::Told(Box::new(told), value),
-        None => BridgeSeen::Silent { pid },
-    }
+fn read(pid: u32, answer: &[u8]) -> StatusSeen {
+    let seen = serde_json::from_slice::<Value>(answer).ok().and_then(|value| {
+        Some(if value.get("gateway").is_some() {
+            StatusSeen::Gateway(Box::new(GatewayReply::deserialize(&value).ok()?), value)
+        } else {
+            StatusSeen::Bridge(Box::new(StatusReply::deserialize(&value).ok()?), value)
+        })
+    });
+    seen.unwrap_or(StatusSeen::Silent { pid })
 }
 
-/// Whether the bridge was killed, or is about to end.
+/// Whether it was killed, or is about to end.
 fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound};
     matches!(error.kind(), BrokenPipe | ConnectionRefused | ConnectionReset | NotFound)

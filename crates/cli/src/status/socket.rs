@@ -1,5 +1,5 @@
-//! The sockets through which running bridges are asked for their state: a Unix socket each, in a folder that
-//! only its owner can enter.
+//! The sockets through which running bridges and gateways are asked for their state: a Unix socket each, in a
+//! folder that only its owner can enter.
 //!
 //! A host may start a bridge with few environment variables, while a person has many. So a bridge takes the
 //! first folder that it can use, and the asker looks in all of them.
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ridethrough_bridge::Snapshot;
+use ridethrough_gateway::UpstreamStatus;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
@@ -32,6 +33,34 @@ pub(crate) struct StatusReply {
     pub(crate) settings: Vec<Origin>,
     #[serde(flatten)]
     pub(crate) snapshot: Snapshot,
+}
+
+/// A gateway's reply.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct GatewayReply {
+    pub(crate) pid: u32,
+    pub(crate) version: String,
+    /// Where clients find it; `stdio` for the gateway of one host.
+    pub(crate) gateway: String,
+    pub(crate) up_since_ms: u64,
+    pub(crate) upstreams: Vec<UpstreamStatus>,
+}
+
+/// The program that a socket belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SocketOwner {
+    Bridge,
+    Gateway,
+}
+
+impl SocketOwner {
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Bridge => "bridge-",
+            Self::Gateway => "gateway-",
+        }
+    }
 }
 
 /// Returns the folders where sockets may be, the best first.
@@ -66,24 +95,24 @@ fn is_own(found: &Metadata) -> bool {
     found.is_dir() && found.uid() == geteuid().as_raw()
 }
 
-/// Returns the socket of the bridge with this process number.
-pub(crate) fn path(folder: &Path, pid: u32) -> PathBuf {
-    folder.join(format!("bridge-{pid}.sock"))
+/// Returns the socket of the bridge or gateway with this process number.
+pub(crate) fn path(folder: &Path, owner: SocketOwner, pid: u32) -> PathBuf {
+    folder.join(format!("{}{pid}.sock", owner.prefix()))
 }
 
 /// Returns the socket's path until it accepts connections.
-pub(crate) fn draft(folder: &Path, pid: u32) -> PathBuf {
+pub(crate) fn draft(folder: &Path, owner: SocketOwner, pid: u32) -> PathBuf {
     // Not shorter than the final name: the system bounds the length of both.
-    folder.join(format!("bridge-{pid}.sock.new"))
+    folder.join(format!("{}{pid}.sock.new", owner.prefix()))
 }
 
-/// Returns the sockets in a folder, with the process numbers of their bridges.
+/// Returns the sockets in a folder, with the process numbers of their owners.
 pub(crate) fn sockets(folder: &Path) -> Vec<(u32, PathBuf)> {
     found(folder, ".sock")
 }
 
-/// Returns the files of bridges whose names end with `end`. Returns none if other users could have put them
-/// there.
+/// Returns the files of bridges and gateways whose names end with `end`. Returns none if other users could
+/// have put them there.
 fn found(folder: &Path, end: &str) -> Vec<(u32, PathBuf)> {
     let is_safe = |it: Metadata| is_own(&it) && it.mode() & 0o022 == 0;
     if !fs::symlink_metadata(folder).is_ok_and(is_safe) {
@@ -92,7 +121,9 @@ fn found(folder: &Path, end: &str) -> Vec<(u32, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let number = |name: OsString| {
         let name = name.into_string().ok()?;
-        name.strip_prefix("bridge-")?.strip_suffix(end)?.parse().ok()
+        let prefixes = [SocketOwner::Bridge, SocketOwner::Gateway].map(SocketOwner::prefix);
+        let rest = prefixes.iter().find_map(|it| name.strip_prefix(it))?;
+        rest.strip_suffix(end)?.parse().ok()
     };
     entries.filter_map(|entry| Some((number(entry.file_name())?, entry.path()))).collect()
 }
@@ -156,12 +187,12 @@ mod tests {
         make_private(&folder).unwrap();
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
         fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
-        fs::write(path(&folder, 7), "").unwrap();
+        fs::write(path(&folder, SocketOwner::Bridge, 7), "").unwrap();
         assert!(sockets(&folder).is_empty(), "anybody could have put it there");
         make_private(&folder).unwrap();
 
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
-        assert_eq!(sockets(&folder), [(7, path(&folder, 7))]);
+        assert_eq!(sockets(&folder), [(7, path(&folder, SocketOwner::Bridge, 7))]);
         fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -188,7 +219,7 @@ mod tests {
 
         let found = sockets(&folder);
 
-        assert_eq!(found, [(12, path(&folder, 12))]);
+        assert_eq!(found, [(12, path(&folder, SocketOwner::Bridge, 12))]);
         fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -196,10 +227,12 @@ mod tests {
     async fn what_a_killed_bridge_left_is_removed_and_what_listens_stays() {
         let folder = scratch("sweep");
         make_private(&folder).unwrap();
-        let (dead, alive) = (path(&folder, 1), path(&folder, 2));
+        let (dead, alive) =
+            (path(&folder, SocketOwner::Gateway, 1), path(&folder, SocketOwner::Gateway, 2));
         drop(std::os::unix::net::UnixListener::bind(&dead).unwrap());
         let listener = std::os::unix::net::UnixListener::bind(&alive).unwrap();
-        let (unborn, newborn) = (draft(&folder, 3), draft(&folder, 4));
+        let (unborn, newborn) =
+            (draft(&folder, SocketOwner::Gateway, 3), draft(&folder, SocketOwner::Gateway, 4));
         let long_ago = SystemTime::now() - 2 * BIRTH;
         fs::File::create(&unborn).unwrap().set_modified(long_ago).unwrap();
         fs::File::create(&newborn).unwrap();

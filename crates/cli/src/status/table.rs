@@ -1,17 +1,19 @@
-//! The bridges as people see them: a line each, and below it whatever is not as it should be.
+//! Bridges and gateways as people see them: a line each, and below it whatever is not as it should be. The
+//! servers of a gateway have a line each below it.
 
 use ridethrough_bridge::{Breaker, InFlight, Snapshot, State, harmless};
+use ridethrough_gateway::{UpstreamState, UpstreamStatus};
 
-use super::ask::BridgeSeen;
-use super::socket::StatusReply;
+use super::ask::StatusSeen;
+use super::socket::{GatewayReply, StatusReply};
 use crate::out::{Colour, painted};
 
 /// Returns a table, or a sentence that there is nothing to show.
-pub(super) fn of(seen: &[BridgeSeen], is_colourful: bool) -> String {
+pub(super) fn of(seen: &[StatusSeen], is_colourful: bool) -> String {
     if seen.is_empty() {
-        return "no bridge is running".to_owned();
+        return "no bridge and no gateway is running".to_owned();
     }
-    let rows: Vec<Row> = seen.iter().map(row).collect();
+    let rows: Vec<Row> = seen.iter().flat_map(rows).collect();
     let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|row| &*row.cells[column]).chain([HEADS[column]]);
         cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
@@ -29,45 +31,105 @@ pub(super) fn of(seen: &[BridgeSeen], is_colourful: bool) -> String {
     lines.join("\n")
 }
 
-/// One bridge's row.
+/// The row of a bridge, a gateway, or a server of a gateway.
 struct Row {
     cells: [String; COLUMNS],
     colour: Colour,
     details: Vec<String>,
 }
 
-fn row(seen: &BridgeSeen) -> Row {
+fn rows(seen: &StatusSeen) -> Vec<Row> {
     match seen {
-        BridgeSeen::Silent { pid } => Row {
+        StatusSeen::Bridge(told, _) => vec![bridge(told)],
+        StatusSeen::Gateway(told, _) => gateway(told),
+        StatusSeen::Silent { pid } => vec![Row {
             cells: ["silent", &pid.to_string(), "-", "-", "-", "-", "-"].map(str::to_owned),
             colour: Colour::Red,
             details: vec!["it did not answer within a second".to_owned()],
-        },
-        BridgeSeen::Told(told, _) => {
-            let StatusReply { pid, upstream, settings, snapshot: it, .. } = &**told;
-            let (state, colour) = match it.state {
-                State::Connecting => ("connecting", Colour::Yellow),
-                State::LoginNeeded => ("login needed", Colour::Yellow),
-                State::Ready => ("ready", Colour::Green),
-                State::Recovering => ("recovering", Colour::Yellow),
-                _ => ("unknown", Colour::Yellow),
-            };
-            let cells = [
-                state.to_owned(),
-                pid.to_string(),
-                it.host.as_deref().map_or_else(nothing, harmless),
-                harmless(upstream),
-                session(it),
-                it.age_ms.map_or_else(nothing, span),
-                span(it.up_since_ms),
-            ];
-            let mut details = details(it);
-            // Flags are what its host was configured to start; settings from elsewhere may surprise.
-            let elsewhere = settings.iter().filter(|it| it.from != "flags");
-            details.extend(elsewhere.map(|it| format!("settings: {}", harmless(&it.to_string()))));
-            Row { cells, colour, details }
+        }],
+    }
+}
+
+fn bridge(told: &StatusReply) -> Row {
+    let StatusReply { pid, upstream, settings, snapshot: it, .. } = told;
+    let (state, colour) = match it.state {
+        State::Connecting => ("connecting", Colour::Yellow),
+        State::LoginNeeded => ("login needed", Colour::Yellow),
+        State::Ready => ("ready", Colour::Green),
+        State::Recovering => ("recovering", Colour::Yellow),
+        _ => ("unknown", Colour::Yellow),
+    };
+    let cells = [
+        state.to_owned(),
+        pid.to_string(),
+        it.host.as_deref().map_or_else(nothing, harmless),
+        harmless(upstream),
+        session(it),
+        it.age_ms.map_or_else(nothing, span),
+        span(it.up_since_ms),
+    ];
+    let mut details = details(it);
+    // Flags are what its host was configured to start; settings from elsewhere may surprise.
+    let elsewhere = settings.iter().filter(|it| it.from != "flags");
+    details.extend(elsewhere.map(|it| format!("settings: {}", harmless(&it.to_string()))));
+    Row { cells, colour, details }
+}
+
+/// Returns the row of a gateway, and one for each of its servers.
+fn gateway(told: &GatewayReply) -> Vec<Row> {
+    let GatewayReply { pid, gateway, up_since_ms, upstreams, .. } = told;
+    let place = format!("gateway at {}", harmless(gateway));
+    let dash = nothing;
+    let cells =
+        ["ready".to_owned(), pid.to_string(), dash(), place, dash(), dash(), span(*up_since_ms)];
+    let own = Row { cells, colour: Colour::Green, details: Vec::new() };
+    std::iter::once(own).chain(upstreams.iter().map(upstream)).collect()
+}
+
+fn upstream(it: &UpstreamStatus) -> Row {
+    let (state, colour) = match it.state {
+        UpstreamState::Connecting => ("connecting", Colour::Yellow),
+        UpstreamState::Idle => ("idle", Colour::Faint),
+        UpstreamState::Ready => ("ready", Colour::Green),
+        UpstreamState::Recovering => ("recovering", Colour::Yellow),
+        _ => ("unknown", Colour::Yellow),
+    };
+    let session = match (it.era.as_deref(), &it.revision) {
+        (Some("modern"), Some(revision)) => format!("none ({})", harmless(revision)),
+        (_, Some(revision)) => format!("{} ({})", it.links, harmless(revision)),
+        _ => nothing(),
+    };
+    let cells = [
+        state.to_owned(),
+        nothing(),
+        nothing(),
+        format!("  {}", harmless(&it.name)),
+        session,
+        it.session_age_ms.map_or_else(nothing, span),
+        nothing(),
+    ];
+    let mut details = Vec::new();
+    for (count, what) in [
+        (it.in_flight, "in flight"),
+        (it.queued, "waiting for a place"),
+        (it.waiting, "waiting for the server"),
+    ] {
+        if count > 0 {
+            details.push(format!("{count} {what}"));
         }
     }
+    // A failure that is over is not told of a server that is well.
+    let is_ill = !matches!(it.state, UpstreamState::Idle | UpstreamState::Ready);
+    if let (Some(message), Some(ago)) =
+        (it.last_error.as_ref().filter(|_| is_ill), it.last_error_ago_ms)
+    {
+        details.push(format!("last error {} ago: {}", span(ago), harmless(message)));
+    }
+    details.extend(it.next_attempt_ms.map(|it| format!("next attempt in {}", span(it))));
+    if it.is_breaker_open {
+        details.push("breaker open: new calls are refused".to_owned());
+    }
+    Row { cells, colour, details }
 }
 
 fn session(it: &Snapshot) -> String {
@@ -164,7 +226,7 @@ mod tests {
 
     #[test]
     fn nothing_is_said_plainly() {
-        assert_eq!(of(&[], false), "no bridge is running");
+        assert_eq!(of(&[], false), "no bridge and no gateway is running");
     }
 
     #[test]
@@ -196,7 +258,7 @@ mod tests {
             told(stateless),
             told(ill),
             told(locked),
-            BridgeSeen::Silent { pid: 5000 },
+            StatusSeen::Silent { pid: 5000 },
         ];
         let table = of(&seen, false);
 
@@ -222,6 +284,38 @@ silent        5000  -       -                           -                  -    
     }
 
     #[test]
+    fn the_servers_of_a_gateway_stand_below_it() {
+        let told = json!({
+            "pid": 7, "gateway": "http://127.0.0.1:8809/mcp", "upSinceMs": 61_000, "upstreams": [
+                {"name": "files", "state": "ready", "era": "legacy", "revision": "2025-11-25",
+                 "links": 2, "sessionAgeMs": 5000, "inFlight": 3, "lastError": "old", "lastErrorAgoMs": 1},
+                {"name": "is\u{1b}sues", "state": "recovering", "era": "modern", "revision": "2026-07-28",
+                 "nextAttemptMs": 1500, "lastError": "connection refused", "lastErrorAgoMs": 4000,
+                 "isBreakerOpen": true, "waiting": 1, "queued": 2},
+                {"name": "rest", "state": "idle", "novelty": 1},
+            ],
+        });
+        let seen =
+            [StatusSeen::Gateway(Box::new(serde_json::from_value(told.clone()).unwrap()), told)];
+
+        assert_eq!(
+            of(&seen, false),
+            "\
+STATE       PID  HOST  UPSTREAM                              SESSION            AGE  UP
+ready       7    -     gateway at http://127.0.0.1:8809/mcp  -                  -    1 min 1 s
+ready       -    -       files                               2 (2025-11-25)     5 s  -
+  3 in flight
+recovering  -    -       is\u{fffd}sues                             none (2026-07-28)  -    -
+  2 waiting for a place
+  1 waiting for the server
+  last error 4 s ago: connection refused
+  next attempt in 1 s
+  breaker open: new calls are refused
+idle        -    -       rest                                -                  -    -"
+        );
+    }
+
+    #[test]
     fn colour_changes_nothing_but_the_colour() {
         let seen = [told(json!({"pid": 7, "state": "ready"}))];
 
@@ -238,7 +332,7 @@ silent        5000  -       -                           -                  -    
         assert_eq!(spans, ["900 ms", "59 s", "1 min", "59 min 59 s", "1 h", "1 d 1 h"]);
     }
 
-    fn told(value: Value) -> BridgeSeen {
-        BridgeSeen::Told(Box::new(serde_json::from_value(value.clone()).unwrap()), value)
+    fn told(value: Value) -> StatusSeen {
+        StatusSeen::Bridge(Box::new(serde_json::from_value(value.clone()).unwrap()), value)
     }
 }

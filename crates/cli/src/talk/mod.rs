@@ -50,8 +50,6 @@ use tokio::runtime;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-pub(crate) use arguments::yes_or_no;
-
 use crate::exit::Exit;
 use crate::next_step::Spoken;
 use crate::options::{Options, Settings};

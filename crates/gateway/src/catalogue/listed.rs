@@ -166,14 +166,26 @@ impl Listed {
         self.defined.remove(audience);
     }
 
-    /// Approves the definitions that the server has now. Lists must be put in their places again.
-    pub(crate) fn approve(&mut self) -> (Approved, Vec<(Audience, Vec<Json>)>) {
+    /// Sets which definitions are approved: with `None` those that the server has now, or the next that are
+    /// seen. Returns the lists that must be put in their places again.
+    pub(crate) fn set_approved(
+        &mut self,
+        approved: Option<Approved>,
+    ) -> Vec<(Audience, Vec<Json>)> {
+        if !self.rules.is_pinned || (approved.is_some() && self.approved == approved) {
+            return Vec::new();
+        }
+        self.approved = approved;
+        self.defined.clone().into_iter().collect()
+    }
+
+    /// Approves the definitions that the server has now.
+    fn approve(&mut self) -> Approved {
         let all = self.defined.values().flatten();
         let named: Vec<_> =
             all.filter_map(|it| Some((key_of(ListKind::Tools, it)?, it.clone()))).collect();
         let approved = Approved::of(named.iter().map(|(name, it)| (name.as_str(), it)));
-        self.approved = Some(approved.clone());
-        (approved, self.defined.clone().into_iter().collect())
+        self.approved.insert(approved).clone()
     }
 
     fn judged(
@@ -265,7 +277,7 @@ impl Listed {
         if self.approved.is_some() {
             return None;
         }
-        let (approved, _) = self.approve();
+        let approved = self.approve();
         Some(Notice::Pinned { server: self.name.clone(), approved })
     }
 }

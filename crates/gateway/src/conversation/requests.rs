@@ -39,7 +39,10 @@ pub(crate) async fn answer(context: Arc<Context>, request: Request) -> Answer {
     match (addressed, &context.scope) {
         (Some(addressed), _) => match resolve(&context, &addressed).await {
             Ok(route) => call(&context, request, &addressed, &route).await,
-            Err(unread) => fault::unknown(addressed.what(), addressed.text(), &unread),
+            Err(unread) => match &addressed {
+                Addressed::Uri(uri) if unread.is_empty() => fault::no_resource(uri),
+                _ => fault::unknown(addressed.what(), addressed.text(), &unread),
+            },
         },
         (None, _) if Addressed::is_needed(method) => {
             let why = "the params do not say whom it is for: a name or a URI is missing";

@@ -14,6 +14,7 @@ pub(crate) struct Bulkhead {
     places: Arc<Semaphore>,
     waiting: Arc<AtomicUsize>,
     queue: usize,
+    most: usize,
 }
 
 /// A place; it is free again when this is dropped.
@@ -28,7 +29,14 @@ pub(crate) struct Full;
 
 impl Bulkhead {
     pub(crate) fn new(places: usize, queue: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(places)), waiting: Arc::default(), queue }
+        let (most, places) = (places, Arc::new(Semaphore::new(places)));
+        Self { places, waiting: Arc::default(), queue, most }
+    }
+
+    /// Returns how many places are taken, and how many calls wait for one.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let taken = self.most.saturating_sub(self.places.available_permits());
+        (taken, self.waiting.load(Ordering::Relaxed))
     }
 
     /// Takes a place. If none is free, waits in the queue; if that is full, refuses at once.

@@ -97,6 +97,11 @@ impl Upstream {
         lock(&self.described).get(&self.everyone(principal)).cloned()
     }
 
+    /// Whether the server was ever reached, by anybody.
+    pub(crate) fn was_reached(&self) -> bool {
+        !lock(&self.described).is_empty()
+    }
+
     /// Connects, if that was never done, and keeps what the server says of itself.
     pub(crate) async fn describe(&self, link: &Link) {
         let Ok(server) = link.client.connect().await else { return };
@@ -227,6 +232,11 @@ impl Upstream {
         };
         let alike = links.iter().find(|(it, link)| is_alike(it, link));
         alike.map(|(it, link)| (it.clone(), link.clone()))
+    }
+
+    /// Returns all links that are open.
+    pub(crate) fn all_links(&self) -> Vec<Arc<Link>> {
+        lock(&self.links).values().cloned().collect()
     }
 
     /// Returns the links that a conversation uses.

@@ -1,5 +1,6 @@
 """The surface of ../README.md on the Python SDK, in both eras, with an event store in memory so that streams resume."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ def question(name: str, arguments: dict[str, Any]) -> Any:
 
 
 async def change(ctx: Any, arguments: dict[str, Any]) -> str:
+    surface.TOOLS.append(surface.tool(f"added_{len(surface.TOOLS)}"))
     await ctx.session.send_tool_list_changed()
     await ctx.session.send_prompt_list_changed()
     await ctx.session.send_resource_list_changed()
@@ -107,4 +109,8 @@ def server() -> surface.Announcing:
 
 
 if __name__ == "__main__":
+    if "INTEROP_CONFORMANCE" in os.environ:
+        import conformance
+
+        conformance.take_over()
     surface.main(server(), lambda server: server.streamable_http_app(**surface.session_settings()))

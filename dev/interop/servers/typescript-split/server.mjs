@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
 import { Server, createMcpHandler, createRequestStateCodec, inputRequired } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { fixture } from '../conformance.mjs';
 import { serve } from '../surface.mjs';
 
 const codec = createRequestStateCodec({ key: randomBytes(32) });
@@ -51,6 +52,7 @@ const handler = answer => async (request, context) => {
 
 serve({
     name: 'interop-typescript-split',
+    fixture: 'INTEROP_CONFORMANCE' in process.env ? fixture : undefined,
     serverOf: (info, options) => new Server(info, { ...options, requestState: { verify: codec.verify } }),
     handle: (server, method, answer) => server.setRequestHandler(method, handler(answer)),
     stdioOf: () => new StdioServerTransport(),

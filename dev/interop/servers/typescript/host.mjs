@@ -2,6 +2,7 @@
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as types from '@modelcontextprotocol/sdk/types.js';
 import { host } from '../host.mjs';
 
@@ -15,5 +16,6 @@ await host({
     clientOf: (info, options) => new Client(info, options),
     handle: (client, method, answer) => client.setRequestHandler(QUESTIONS[method], ({ params }) => answer(params)),
     transportOf: options => new StdioClientTransport(options),
+    httpOf: url => new StreamableHTTPClientTransport(url),
     call: (client, params, options) => client.callTool(params, undefined, options)
 });

@@ -5,6 +5,7 @@ import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import * as types from '@modelcontextprotocol/sdk/types.js';
+import { fixture } from '../conformance.mjs';
 import { serve } from '../surface.mjs';
 
 const REQUESTS = {
@@ -37,6 +38,7 @@ const contextOf = extra => ({
 
 serve({
     name: 'interop-typescript',
+    fixture: 'INTEROP_CONFORMANCE' in process.env ? fixture : undefined,
     serverOf: (info, options) => new Server(info, options),
     handle: (server, method, answer) =>
         server.setRequestHandler(REQUESTS[method], (request, extra) => answer(request.params, contextOf(extra))),

@@ -10,13 +10,13 @@ use crate::kept;
 use crate::misuse::Misuse;
 
 /// The token, and the file that it is kept in.
-pub(super) struct KeptToken {
-    pub(super) token: Token,
-    pub(super) path: PathBuf,
+pub(crate) struct KeptToken {
+    pub(crate) token: Token,
+    pub(crate) path: PathBuf,
 }
 
 /// Reads the token, or makes one.
-pub(super) fn read_or_make() -> Result<KeptToken, Misuse> {
+pub(crate) fn read_or_make() -> Result<KeptToken, Misuse> {
     let path = kept::state()
         .map(|it| it.join(NAME))
         .ok_or_else(|| wrong("this user has no folder of its own to keep a token in".to_owned()))?;

@@ -1,13 +1,12 @@
-//! `ridethrough import` as a person runs it: the built binary, real files, real sockets.
-
-#![cfg(test)]
+//! Other bridges are replaced by ours, and come back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
-use ridethrough_lab::{Mcp, Protocol, Server};
+use ridethrough_lab::Mcp;
 use serde_json::Value;
+
+use crate::rig::{Home, SETTINGS, err, listen, out, servers};
 
 #[test]
 fn every_file_in_its_usual_place_is_found_and_told_without_a_secret() {
@@ -369,118 +368,3 @@ fn a_file_keeps_its_owner_and_mode_and_so_does_its_backup() {
 
     assert_eq!((written, backup, of(&path)), (before, before, before));
 }
-
-async fn listen(mcp: &Mcp) -> String {
-    let address = Server::new(Protocol::Http1, mcp.clone()).listen().await.unwrap();
-    format!("http://{address}/mcp")
-}
-
-fn servers(text: &str) -> Value {
-    serde_json::from_str::<Value>(text).unwrap()["mcpServers"].take()
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-/// A user's folder with a project `work` in it.
-struct Home(PathBuf);
-
-impl Home {
-    fn new() -> Self {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("ridethrough-import-test-{}-{number}", std::process::id());
-        let home = std::env::temp_dir().join(name);
-        fs::create_dir_all(home.join("work")).unwrap();
-        Self(home)
-    }
-
-    /// Creates a home with a file of every host. A host whose file is in the project has no user's file
-    /// beside it.
-    fn furnished() -> Self {
-        let home = Self::new();
-        home.copy("claude-code/.mcp.json", "work/.mcp.json");
-        home.copy("cursor/.cursor/mcp.json", "work/.cursor/mcp.json");
-        home.copy("vscode/.vscode/mcp.json", "work/.vscode/mcp.json");
-        home.copy("claude-code/.claude.json", ".claude.json");
-        let settings = format!("{SETTINGS}/Claude/claude_desktop_config.json");
-        home.copy("claude-desktop/claude_desktop_config.json", &settings);
-        home.copy("codex/config.toml", ".codex/config.toml");
-        home.copy("copilot/mcp-config.json", ".copilot/mcp-config.json");
-        home.copy("windsurf/mcp_config.json", ".codeium/windsurf/mcp_config.json");
-        home
-    }
-
-    fn copy(&self, fixture: &str, to: &str) {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configs").join(fixture);
-        self.write(to, &fs::read_to_string(from).unwrap());
-    }
-
-    fn write(&self, path: &str, text: &str) {
-        let path = self.0.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.0.join(path)).unwrap()
-    }
-
-    /// Returns every file below it with its text, in order.
-    fn files(&self) -> Vec<(PathBuf, String)> {
-        let mut files = Vec::new();
-        let mut folders = vec![self.0.clone()];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else {
-                    let text = fs::read_to_string(&path).unwrap();
-                    files.push((path.strip_prefix(&self.0).unwrap().to_owned(), text));
-                }
-            }
-        }
-        files.sort();
-        files
-    }
-
-    /// Runs the command in the project; files that are not in it are beside it.
-    fn import(&self, args: &[&str]) -> Output {
-        let is_beside = |arg: &&str| self.0.join(arg).is_file();
-        let args = args
-            .iter()
-            .map(|arg| if is_beside(arg) { format!("../{arg}") } else { (*arg).to_owned() });
-        Command::new(env!("CARGO_BIN_EXE_ridethrough"))
-            .arg("import")
-            .args(args)
-            .current_dir(self.0.join("work"))
-            .env("HOME", &self.0)
-            .env("MY_KEY", "k3y")
-            .envs(
-                self.0
-                    .join("claude")
-                    .is_dir()
-                    .then(|| ("CLAUDE_CONFIG_DIR", self.0.join("claude"))),
-            )
-            .env_remove("XDG_CONFIG_HOME")
-            .env_remove("CODEX_HOME")
-            .env("XDG_STATE_HOME", &self.0)
-            .output()
-            .unwrap()
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-const SETTINGS: &str = ".config";

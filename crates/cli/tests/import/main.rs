@@ -1,0 +1,7 @@
+//! `ridethrough import` as a person runs it: the built binary, real files, real sockets.
+
+#![cfg(test)]
+
+mod moving;
+mod replacing;
+mod rig;

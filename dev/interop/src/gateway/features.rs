@@ -1,0 +1,251 @@
+//! What a host of an SDK does with a server of an SDK through our gateway, one feature at a time.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::behind::Behind;
+use super::{HostRevision, ServerKind};
+use crate::host::Host;
+use crate::partner::{ROOT, SAMPLED, Verdict, expect};
+use crate::proxy::Order;
+use crate::surface::Surface;
+
+/// One feature of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Feature {
+    Call,
+    Cancel,
+    Form,
+    List,
+    ListChange,
+    Log,
+    Progress,
+    Resume,
+    Roots,
+    Sampling,
+    Subscription,
+    Url,
+}
+
+/// How a feature ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Happened {
+    AsWanted,
+    /// What is documented in place of it.
+    Instead,
+}
+
+/// All features, in the order of the table.
+pub(super) const FEATURES: [Feature; 12] = [
+    Feature::List,
+    Feature::Call,
+    Feature::Progress,
+    Feature::Log,
+    Feature::Form,
+    Feature::Url,
+    Feature::Sampling,
+    Feature::Roots,
+    Feature::Cancel,
+    Feature::Subscription,
+    Feature::ListChange,
+    Feature::Resume,
+];
+
+impl Feature {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Cancel => "cancel",
+            Self::Form => "form",
+            Self::List => "list",
+            Self::ListChange => "list change",
+            Self::Log => "log",
+            Self::Progress => "progress",
+            Self::Resume => "resume after a cut",
+            Self::Roots => "roots",
+            Self::Sampling => "sampling",
+            Self::Subscription => "subscription",
+            Self::Url => "URL",
+        }
+    }
+
+    pub(super) async fn run(
+        self,
+        behind: &Behind,
+        revision: HostRevision,
+        host: &mut Host,
+    ) -> Verdict<Happened> {
+        let key = &format!("{}-{}-{}", revision.revision(), behind.kind.name(), self.name());
+        let done = match self {
+            Self::Call => call(behind, host, key).await,
+            Self::Cancel => cancel(behind, host, key).await,
+            Self::Form => form(host).await,
+            Self::List => list(host).await,
+            Self::ListChange => list_change(host).await,
+            Self::Log => log(host).await,
+            Self::Progress => progress(host, key).await,
+            Self::Resume => return resume(behind, host, key).await,
+            Self::Roots => host.calls(OURS.ask_roots(ROOT)).await.map(drop),
+            Self::Sampling => sampling(host).await,
+            Self::Subscription => subscription(host).await,
+            Self::Url => return url(revision, host).await,
+        };
+        done.map(|()| Happened::AsWanted)
+    }
+}
+
+async fn list(host: &mut Host) -> Verdict {
+    let (resource, said) = OURS.listed();
+    let (prompt, arguments, filled_in) = OURS.prompt();
+
+    let tools = host.does(json!({ "do": "list", "what": "tools" })).await?;
+    let resources = host.does(json!({ "do": "list", "what": "resources" })).await?;
+    let prompts = host.does(json!({ "do": "list", "what": "prompts" })).await?;
+    let read = host.does(json!({ "do": "read", "uri": resource })).await?;
+    let filled =
+        host.does(json!({ "do": "prompt", "name": prompt, "arguments": arguments })).await?;
+
+    for tool in OURS.tools() {
+        has(&tools, tool)?;
+    }
+    has(&resources, resource)?;
+    has(&prompts, prompt)?;
+    expect(read == said, || format!("`{resource}` says {read}"))?;
+    expect(filled == filled_in, || format!("the prompt is {filled}"))
+}
+
+async fn call(behind: &Behind, host: &mut Host, key: &str) -> Verdict {
+    host.calls(OURS.count(key, 0)).await?;
+    let error = host.calls(OURS.fail()).await;
+
+    let ran = behind.noted("ran", key);
+    expect(ran == 1, || format!("it ran {ran} times"))?;
+    // The host sees the failure of a tool as the tool's own.
+    expect(error.is_err_and(|it| it.contains("this tool always fails")), || "no failure".to_owned())
+}
+
+async fn progress(host: &mut Host, key: &str) -> Verdict {
+    host.calls(OURS.slow(key, 4, 50)).await?;
+
+    let steps: Vec<_> =
+        host.told("progress").iter().map(|it| it["progress"].as_f64().unwrap_or(-1.0)).collect();
+    // An SDK that reads the last step together with the answer does not report it (TypeScript, version 1).
+    let all = [1.0, 2.0, 3.0, 4.0];
+    expect(steps.len() >= 3 && all.starts_with(&steps), || format!("told {steps:?}"))
+}
+
+async fn log(host: &mut Host) -> Verdict {
+    host.does(json!({ "do": "level", "level": "warning" })).await?;
+    host.calls(OURS.log()).await?;
+
+    host.hears("notifications/message").await?;
+    let levels: Vec<_> =
+        host.told("notifications/message").iter().map(|it| it["level"].clone()).collect();
+    let is_wanted = |level: &Value| level == "warning" || level == "error";
+    expect(levels.iter().all(is_wanted), || format!("told {levels:?}"))
+}
+
+async fn form(host: &mut Host) -> Verdict {
+    let form = host.calls(OURS.ask_elicitation()).await?;
+
+    for value in OURS.defaults() {
+        expect(form.contains(value), || format!("no `{value}` in `{form}`"))?;
+    }
+    Ok(())
+}
+
+/// A host whose revision has no such question is not asked, and the server hears that.
+async fn url(revision: HostRevision, host: &mut Host) -> Verdict<Happened> {
+    let call = host.begin_call(&OURS.ask_url()).await?;
+    match (revision, host.answer(call).await) {
+        (HostRevision::June2025, Err(why)) if why.contains("the host has an error") => {
+            Ok(Happened::Instead)
+        }
+        (_, Ok(result)) if result["text"] == "accept" => Ok(Happened::AsWanted),
+        (_, answer) => Err(format!("{answer:?}")),
+    }
+}
+
+async fn sampling(host: &mut Host) -> Verdict {
+    let sampled = host.calls(OURS.ask_sampling("the sea", SAMPLED)).await?;
+
+    expect(sampled.contains("the sea"), || format!("got `{sampled}`"))
+}
+
+async fn cancel(behind: &Behind, host: &mut Host, key: &str) -> Verdict {
+    let call = host.begin_call(&OURS.wait(key)).await?;
+    behind.notes("began", key).await?;
+    host.does(json!({ "do": "cancel", "of": call })).await?;
+
+    behind.notes("cancelled", key).await?;
+    host.error(call).await?;
+    host.calls(OURS.echo("after")).await.map(drop)
+}
+
+async fn subscription(host: &mut Host) -> Verdict {
+    let (resource, _) = OURS.listed();
+
+    host.does(json!({ "do": "subscribe", "uri": resource })).await?;
+    // A notification before the gateway listens is lost.
+    let began = Instant::now();
+    while host.told("notifications/resources/updated").is_empty() {
+        expect(began.elapsed() < Duration::from_secs(10), || "nothing was told".to_owned())?;
+        host.calls(OURS.touch()).await?;
+        sleep(Duration::from_millis(100)).await;
+    }
+    let told = host.hears("notifications/resources/updated").await?;
+    expect(told["uri"] == resource, || format!("told {told}"))
+}
+
+/// The server adds a tool. A host that hears of it finds the tool in the list.
+async fn list_change(host: &mut Host) -> Verdict {
+    let before = host.does(json!({ "do": "list", "what": "tools" })).await?;
+    // A notification before the gateway listens is lost.
+    let began = Instant::now();
+    while host.told("notifications/tools/list_changed").is_empty() {
+        expect(began.elapsed() < Duration::from_secs(10), || "nothing was told".to_owned())?;
+        host.calls(OURS.change().0).await?;
+        sleep(Duration::from_millis(200)).await;
+    }
+    let after = host.does(json!({ "do": "list", "what": "tools" })).await?;
+
+    let count = |list: &Value| list.as_array().map(Vec::len).unwrap_or_default();
+    expect(count(&after) > count(&before), || format!("the list is still {after}"))
+}
+
+/// Cuts the connection between gateway and server while a call streams.
+async fn resume(behind: &Behind, host: &mut Host, key: &str) -> Verdict<Happened> {
+    let Some(proxy) = &behind.proxy else { return Err("there is no connection".to_owned()) };
+    let before = proxy.done();
+    proxy.order(match behind.kind {
+        // Its streams have no ids.
+        ServerKind::Stateless => Order::CutOff { request: r#""slow""#, events: 1 },
+        _ => Order::Cut { request: r#""slow""#, events: 2 },
+    });
+
+    let call = host.begin_call(&OURS.slow(key, 4, 150)).await?;
+    let answer = host.answer(call).await;
+
+    expect(proxy.done() == before + 1, || "nothing was cut".to_owned())?;
+    let ran = behind.noted("ran", key);
+    expect(ran == 1, || format!("it ran {ran} times"))?;
+    match answer {
+        Ok(result) => {
+            expect(result["text"] == key, || format!("answered {result}"))?;
+            Ok(Happened::AsWanted)
+        }
+        Err(why) => {
+            expect(why.contains(r#""mayHaveRun":true"#), || why.clone())?;
+            Ok(Happened::Instead)
+        }
+    }
+}
+
+fn has(list: &Value, name: &str) -> Verdict {
+    let names = list.as_array().map(Vec::as_slice).unwrap_or_default();
+    expect(names.iter().any(|it| it == name), || format!("no `{name}` in {list}"))
+}
+
+const OURS: Surface = Surface::Ours;

@@ -1,0 +1,89 @@
+//! What cannot be translated, and what happens instead. A run fails if a limit is not needed any more.
+
+use super::{HostRevision, ServerKind};
+
+/// A feature that some pairs do not have.
+pub(super) struct Limit {
+    hosts: &'static [HostRevision],
+    kinds: &'static [ServerKind],
+    /// The servers, or all if there are none.
+    servers: &'static [&'static str],
+    feature: &'static str,
+    pub(super) instead: &'static str,
+    /// Whether it is tried all the same, because something definite must happen instead.
+    pub(super) is_asked: bool,
+}
+
+/// Returns the limit of a pair, if there is one.
+pub(super) fn limit(
+    host: HostRevision,
+    kind: ServerKind,
+    server: &str,
+    feature: &str,
+) -> Option<&'static Limit> {
+    LIMITS.iter().find(|it| {
+        it.feature == feature
+            && it.hosts.contains(&host)
+            && it.kinds.contains(&kind)
+            && (it.servers.is_empty() || it.servers.contains(&server))
+    })
+}
+
+const LIMITS: &[Limit] = &[
+    Limit {
+        hosts: &HostRevision::ALL,
+        kinds: &[ServerKind::June2025, ServerKind::HttpSse],
+        servers: &[],
+        feature: "URL",
+        instead: "the revision of the server has no such question",
+        is_asked: false,
+    },
+    Limit {
+        hosts: &HostRevision::ALL,
+        kinds: &ServerKind::ALL,
+        servers: &["python", "rmcp"],
+        feature: "URL",
+        instead: "the server of this SDK has no tool that asks so",
+        is_asked: false,
+    },
+    Limit {
+        hosts: &[HostRevision::June2025],
+        kinds: &ServerKind::ALL,
+        servers: &[],
+        feature: "URL",
+        instead: "the revision of the host has no such question: the gateway refuses it for the host, and the server decides what becomes of the call",
+        is_asked: true,
+    },
+    Limit {
+        hosts: &HostRevision::ALL,
+        kinds: &ServerKind::ALL,
+        servers: &["rmcp"],
+        feature: "list change",
+        instead: "the list of the server of this SDK stays as it is, so nothing is told",
+        is_asked: false,
+    },
+    Limit {
+        hosts: &HostRevision::ALL,
+        kinds: &[ServerKind::Stdio],
+        servers: &[],
+        feature: "resume after a cut",
+        instead: "there is no connection that could be cut",
+        is_asked: false,
+    },
+    Limit {
+        hosts: &HostRevision::ALL,
+        kinds: &[ServerKind::Stateless],
+        servers: &[],
+        feature: "resume after a cut",
+        instead: "streams of the server cannot be resumed: the call ends with the error that says that it may have run, and does not run twice",
+        is_asked: true,
+    },
+    Limit {
+        hosts: &HostRevision::ALL,
+        kinds: &[ServerKind::HttpSse],
+        servers: &[],
+        feature: "resume after a cut",
+        instead: "the one stream of the server is its session, which is begun anew: a call under way ends with the error that says that it may have run",
+        is_asked: false,
+    },
+];
