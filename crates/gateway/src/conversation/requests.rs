@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use super::addressed::Addressed;
 use super::context::Context;
 use super::greeting;
+use super::relayed::relayed;
 use crate::catalogue::{BadCursor, Route, Scope};
 use crate::fault;
 use crate::state::{GatewayState, PATIENCE};
@@ -141,6 +142,7 @@ async fn resolve(context: &Context, addressed: &Addressed) -> Option<Route> {
     };
     let looking = async {
         tokio::select! {
+            biased;
             route = found => route,
             _ = all_read => look(),
         }
@@ -213,10 +215,8 @@ async fn pass(context: &Arc<Context>, upstream: &Arc<Upstream>, request: Request
     if has_progress {
         link.settle().await;
     }
-    match outcome {
-        Ok(answer) => answer,
-        Err(error) => fault::unanswered(name, &error),
-    }
+    let answer = outcome.unwrap_or_else(|error| fault::unanswered(name, &error));
+    relayed(name, answer)
 }
 
 fn wants_progress(params: Option<&Json>) -> bool {
