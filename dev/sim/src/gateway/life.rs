@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use super::GatewayWorld;
 use super::caller::GatewayCaller;
-use super::faults::{GatewayFault, GatewayFaults};
-use super::plan::GatewayCall;
+use super::faults::{GatewayFault, GatewayFaults, is_event};
+use super::plan::{GatewayCall, Peace};
 use super::process::{FrontDoor, House};
 use super::record::{Behaviour, Record};
 use super::rounds::Tricks;
@@ -44,7 +44,7 @@ pub(super) struct GatewayLife {
     next_call: u64,
     endings: Shared<BTreeMap<String, u64>>,
     is_calm: bool,
-    is_undisturbed: bool,
+    peace: Peace,
     began: Instant,
 }
 
@@ -53,7 +53,7 @@ impl GatewayLife {
         let mut rng = Rng::new(world.seed);
         let shape = GatewayShape::draw(&mut rng);
         let certain = certain(&world.faults, &shape);
-        let is_undisturbed = is_undisturbed(&world.faults, &shape);
+        let peace = peace(&world.faults, &shape);
         let mut oracle = Oracle::new(world.seed, certain, trace);
         oracle.note(|| format!("{shape:?}"));
         let record = Record::new(Arc::new(Mutex::new(oracle)));
@@ -93,7 +93,7 @@ impl GatewayLife {
             next_call: 0,
             endings: Shared::default(),
             is_calm: certain.is_calm,
-            is_undisturbed,
+            peace,
             began: Instant::now(),
         }
     }
@@ -297,7 +297,7 @@ impl GatewayLife {
             stranger,
             learns: rng.below(10) == 0,
             caller,
-            is_undisturbed: self.is_undisturbed,
+            peace: self.peace,
             record: self.record.clone(),
             endings: self.endings.clone(),
         }
@@ -324,16 +324,22 @@ fn tricks(rng: &mut Rng, faults: &GatewayFaults) -> Tricks {
     }
 }
 
-/// Whether nothing but questions happens that could cost a call.
-fn is_undisturbed(faults: &GatewayFaults, shape: &GatewayShape) -> bool {
-    faults.gateway.present().all(|it| !super::faults::is_event(it))
-        && faults.servers.present().all(|it| CALM.contains(&it) && it != Fault::CloseIdle)
-        && shape.places > 4
+/// What happens in this world that could cost a call.
+fn peace(faults: &GatewayFaults, shape: &GatewayShape) -> Peace {
+    let is_calm = |it| CALM.contains(&it) && it != Fault::CloseIdle;
+    let events = || faults.gateway.present().filter(|it| is_event(*it));
+    match () {
+        () if shape.places <= 4 || !faults.servers.present().all(is_calm) => Peace::None,
+        () if events().next().is_none() => Peace::Questions,
+        () if events().all(|it| it == GatewayFault::Reloads) => Peace::Reloads,
+        () => Peace::None,
+    }
 }
 
 /// What can be judged in this world. A request passes two networks and two clients.
 fn certain(faults: &GatewayFaults, shape: &GatewayShape) -> Certain {
-    let is_calm = faults.gateway.present().next().is_none() && is_undisturbed(faults, shape);
+    let is_calm =
+        faults.gateway.present().next().is_none() && peace(faults, shape) == Peace::Questions;
     Certain {
         answers_arrive: false,
         lag: None,

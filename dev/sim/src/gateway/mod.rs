@@ -27,9 +27,9 @@ pub use faults::{GatewayFault, GatewayFaults};
 use ridethrough_core::rng::Rng;
 
 use crate::rates::Rates;
-use crate::world::Lived;
 use crate::world::certain::CALM;
 use crate::world::trace::Trace;
+use crate::world::{Fault, Faults, Lived};
 use life::GatewayLife;
 
 /// One world, by what it is drawn from.
@@ -60,6 +60,12 @@ impl GatewayWorld {
             }
             // The servers are well, and only the gateway and people are not.
             1..3 => faults.servers = only_calm(faults.servers),
+            // The operator edits the config, and nothing else happens.
+            4 => {
+                faults.servers = only_calm(faults.servers);
+                let reloads = faults.gateway[GatewayFault::Reloads].max(2);
+                faults.gateway = Rates::none().with(GatewayFault::Reloads, reloads);
+            }
             // The gateway lives for as long as the world.
             3 => faults.gateway = Rates::none(),
             _ => {}
@@ -92,7 +98,7 @@ impl GatewayWorld {
     }
 }
 
-fn only_calm(faults: crate::world::Faults) -> crate::world::Faults {
-    let others = crate::world::Fault::ALL.iter().filter(|fault| !CALM.contains(fault));
+fn only_calm(faults: Faults) -> Faults {
+    let others = Fault::ALL.iter().filter(|fault| !CALM.contains(fault));
     others.fold(faults, |faults, fault| faults.without(*fault))
 }

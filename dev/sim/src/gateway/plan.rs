@@ -31,10 +31,19 @@ pub(super) struct GatewayCall {
     pub(super) stranger: Option<GatewayCaller>,
     /// Whether the caller asks for the list of tools first.
     pub(super) learns: bool,
-    /// Whether nothing happens in this world that could cost a call, but for questions.
-    pub(super) is_undisturbed: bool,
+    pub(super) peace: Peace,
     pub(super) record: Record,
     pub(super) endings: Shared<BTreeMap<String, u64>>,
+}
+
+/// What happens in a world that could cost a call, from much to little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Peace {
+    None,
+    /// Questions, and reloads that touch no server.
+    Reloads,
+    /// Questions only.
+    Questions,
 }
 
 impl GatewayCall {
@@ -80,13 +89,20 @@ impl GatewayCall {
         told
     }
 
-    /// Checks that a question costs no call if it is answered in time, where nothing else goes wrong.
+    /// Checks that neither a reload costs a call, nor a question that is answered in time, where nothing else
+    /// goes wrong.
     fn judge(&self, told: &Told) {
+        let is_unknown = matches!(told, Told::Failed { kind, .. } if kind == "gateway: unknown");
+        let is_lost = matches!(told, Told::Failed { .. } | Told::ServerError(_)) && !is_unknown;
+        let asks = self.tool.target.tool == ASKING_TOOL;
+        if self.peace >= Peace::Reloads && !asks && is_lost {
+            let what = format!("call {} ended: {told:?}", self.order.call);
+            self.record.broken("a reload costs no call", what);
+        }
         let is_attended = !matches!(self.caller.shape.manner, Manner::Unattended(_));
         let in_time = self.person.takes.is_some_and(|takes| takes < IN_TIME);
         let is_answered = matches!(told, Told::Answered(_));
-        let asks = self.tool.target.tool == ASKING_TOOL;
-        if self.is_undisturbed
+        if self.peace == Peace::Questions
             && asks
             && is_attended
             && in_time
