@@ -14,6 +14,7 @@ mod document;
 mod entry;
 mod file;
 mod for_gateway;
+mod gateway_rehearsal;
 mod host;
 mod jsonc;
 mod line;
@@ -43,6 +44,7 @@ use anyhow::Result;
 
 pub(crate) use entry::meant_key;
 pub(crate) use for_gateway::{GatewayFile, GatewayServer, read_for_gateway};
+pub use gateway_rehearsal::rehearse_gateway_config;
 pub(crate) use host::Host;
 pub(crate) use reach::{Program, Reached, RemoteServer};
 pub use rehearsal::{Rehearsal, rehearse};

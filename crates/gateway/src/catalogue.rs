@@ -15,6 +15,7 @@ mod notice;
 mod pins;
 #[cfg(test)]
 mod properties;
+mod rehearsal;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use listed::{Item, Listed, key};
 use names::{Given, Names, Owner};
 pub use notice::Notice;
 pub use pins::Approved;
+pub use rehearsal::{RehearsedTool, rehearse_cursor, rehearse_names, rehearse_place};
 pub use rules::{Prefix, Rules};
 use uris::Uris;
 

@@ -22,6 +22,7 @@ mod state;
 mod upstreams;
 
 pub use catalogue::{Approved, Notice, Prefix, Rules};
+pub use catalogue::{RehearsedTool, rehearse_cursor, rehearse_names, rehearse_place};
 pub use gateway::Gateway;
 pub use news::GatewayNews;
 pub use ridethrough_core::message::ListKind;
