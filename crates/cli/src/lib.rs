@@ -64,7 +64,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-pub use import::{Rehearsal, rehearse};
+pub use import::{Rehearsal, rehearse, rehearse_gateway_config};
 pub use talk::{SchemaRehearsal, rehearse_schema};
 
 use exit::Exit;

@@ -17,6 +17,7 @@ mod notice;
 mod pins;
 #[cfg(test)]
 mod properties;
+mod rehearsal;
 mod rights;
 mod rules;
 #[cfg(test)]
@@ -37,6 +38,7 @@ use listed::{Item, Listed, key};
 use names::{Given, Names, Owner};
 pub use notice::Notice;
 pub use pins::Approved;
+pub use rehearsal::{RehearsedTool, rehearse_cursor, rehearse_names, rehearse_place};
 pub use rights::{AccessRights, Grant, Rights};
 pub use rules::{Prefix, Rules};
 

@@ -13,6 +13,7 @@ mod calls;
 mod context;
 mod greeting;
 mod questions;
+mod relayed;
 mod requests;
 
 use std::collections::VecDeque;

@@ -24,6 +24,7 @@ mod status;
 mod upstreams;
 
 pub use catalogue::{AccessRights, Approved, Grant, Notice, Prefix, Rights, Rules, Share};
+pub use catalogue::{RehearsedTool, rehearse_cursor, rehearse_names, rehearse_place};
 pub use gateway::Gateway;
 pub use news::GatewayNews;
 pub use quota::{Limits, MemoryQuotas, OverQuota, QuotaPlace, QuotaStore};

@@ -244,6 +244,7 @@ impl Connection {
             match closes_at {
                 Some(at) if at <= Instant::now() => return,
                 Some(at) => tokio::select! {
+                    biased;
                     () = sleep_until(at) => {}
                     () = self.changed.notified() => {}
                 },

@@ -60,6 +60,7 @@ pub use parts::{ParsedMessage, Unreadable};
 pub use rehearsal::{Rehearsal, rehearse};
 pub use server::Server;
 pub use settings::Settings;
+pub use stateless::{StateContents, StateRehearsal, StateSubject};
 pub use tls::{Tls, TlsError};
 pub use token::{NotAToken, Token};
 pub use verify::{

@@ -94,6 +94,7 @@ impl Reader {
                 return None;
             }
             tokio::select! {
+                biased;
                 () = self.ticket.notified() => {}
                 () = session.drain.begins(), if self.stream == STANDING && self.visit.is_some() => {
                     self.is_leaving = true;

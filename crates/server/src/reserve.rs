@@ -48,6 +48,7 @@ impl Reserve {
             let patience = if self.is_read(whose) { LONGEST_LAG } else { HANDING_OVER };
             let until = *deadline.get_or_insert_with(|| Instant::now() + patience);
             let is_late = tokio::select! {
+                biased;
                 () = room => false,
                 // A reader is gone, so there may be more to drop.
                 () = self.session.room.notified() => false,

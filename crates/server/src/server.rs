@@ -106,12 +106,14 @@ impl Server {
         let mut serving = pin!(builder.serve_connection(TokioIo::new(connection), service));
         let mut must_close = pin!(admitted.connection.must_close());
         tokio::select! {
+            biased;
             // The client notices a broken connection; calls under way can be resumed.
             _ = serving.as_mut() => return,
             () = must_close.as_mut() => return,
             () = self.handler.sessions.drain.begins() => serving.as_mut().graceful_shutdown(),
         }
         tokio::select! {
+            biased;
             _ = serving => {}
             () = must_close => {}
         }

@@ -10,9 +10,12 @@ mod callback;
 mod challenges;
 mod config_import;
 mod envelope;
+mod gateway_config;
 mod headers;
 mod metadata;
 mod mirror;
+mod names;
+mod request_state;
 mod rfc9110;
 mod schema;
 mod sse;
@@ -24,9 +27,12 @@ pub use callback::callback;
 pub use challenges::challenges;
 pub use config_import::config_import;
 pub use envelope::envelope;
+pub use gateway_config::gateway_config;
 pub use headers::headers;
 pub use metadata::metadata;
 pub use mirror::mirror;
+pub use names::names;
+pub use request_state::request_state;
 pub use schema::schema;
 pub use sse::sse;
 pub use token_answer::token_answer;
@@ -35,16 +41,19 @@ pub use token_answer::token_answer;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 15] = [
     ("adapter_script", adapter_script),
     ("batch", batch),
     ("callback", callback),
     ("challenges", challenges),
     ("config_import", config_import),
     ("envelope", envelope),
+    ("gateway_config", gateway_config),
     ("headers", headers),
     ("metadata", metadata),
     ("mirror", mirror),
+    ("names", names),
+    ("request_state", request_state),
     ("schema", schema),
     ("sse", sse),
     ("token_answer", token_answer),

@@ -23,8 +23,8 @@ macro_rules! replays {
 }
 
 replays! {
-    adapter_script batch callback challenges config_import envelope headers metadata mirror schema sse
-    token_answer
+    adapter_script batch callback challenges config_import envelope gateway_config headers metadata mirror names
+    request_state schema sse token_answer
 }
 
 #[test]

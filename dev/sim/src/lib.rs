@@ -5,6 +5,7 @@
 //! from a seed: an hour costs milliseconds, and every world can be run again.
 
 pub mod auth;
+pub mod gateway;
 pub mod machine;
 pub mod net;
 pub mod rates;

@@ -59,14 +59,24 @@ pub(crate) fn read_for_gateway(path: &Path) -> Result<GatewayFile, Vec<String>> 
             Unread::Lost(error) => format!("it cannot be read: {error}"),
         }]
     })?;
-    let mut reading = Reading { file: &file, faults: Vec::new() };
-    let read = reading.read(&folders);
+    read_file(&file, &folders, Trust::Full)
+}
+
+/// Reads a file that is in memory.
+pub(super) fn read_file(
+    file: &File,
+    folders: &Folders,
+    trust: Trust,
+) -> Result<GatewayFile, Vec<String>> {
+    let mut reading = Reading { file, trust, faults: Vec::new() };
+    let read = reading.read(folders);
     if reading.faults.is_empty() { Ok(read) } else { Err(reading.faults) }
 }
 
 /// A file that is being read, and what was found wrong with it.
 pub(super) struct Reading<'a> {
     file: &'a File,
+    trust: Trust,
     faults: Vec<String>,
 }
 
@@ -106,7 +116,7 @@ impl Reading<'_> {
             self.fault(entry.span.start, &format!("server `{}`: {why}", entry.name));
             return None;
         }
-        let reached = match self.file.reach(entry, folders, Trust::Full) {
+        let reached = match self.file.reach(entry, folders, self.trust) {
             Ok(reached) => reached,
             Err(why) => {
                 self.fault(entry.span.start, &format!("server `{}`: {why}", entry.name));

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use super::addressed::Addressed;
 use super::context::Context;
 use super::greeting;
+use super::relayed::relayed;
 use crate::catalogue::{BadCursor, Route, Scope};
 use crate::fault;
 use crate::quota::{Limits, OverQuota, QuotaPlace};
@@ -232,10 +233,8 @@ async fn pass(context: &Arc<Context>, upstream: &Arc<Upstream>, request: Request
     if has_progress {
         link.settle().await;
     }
-    match outcome {
-        Ok(answer) => answer,
-        Err(error) => fault::unanswered(name, &error),
-    }
+    let answer = outcome.unwrap_or_else(|error| fault::unanswered(name, &error));
+    relayed(name, answer)
 }
 
 /// Counts a call of the caller's principal, if there is a limit for it.

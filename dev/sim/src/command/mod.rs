@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod auth;
+mod gateway;
 mod machine;
 mod replay;
 mod run;
@@ -20,6 +21,7 @@ pub(crate) enum Command {
     Shrink(shrink::ShrinkArgs),
     Soak(soak::SoakArgs),
     Auth(auth::AuthArgs),
+    Gateway(gateway::GatewayArgs),
     Machine(machine::MachineArgs),
     Story(machine::Story),
     Torture(torture::TortureArgs),
@@ -34,6 +36,7 @@ impl Command {
             Self::Shrink(args) => args.play(),
             Self::Soak(args) => args.play(),
             Self::Auth(args) => args.play(),
+            Self::Gateway(args) => args.play(),
             Self::Machine(args) => args.play(),
             Self::Story(args) => args.play(),
             Self::Torture(args) => args.play(),

@@ -1,7 +1,7 @@
-//! The network between clients and a server of the lab: cables that can be broken in exact ways.
+//! The network between clients and a server: cables that can be broken in exact ways.
 //!
 //! ```text
-//!   client ── pipe ──▶ Cable ── pipe ──▶ Server (ridethrough-lab)
+//!   client ── pipe ──▶ Cable ── pipe ──▶ Server (ridethrough-lab), or a gateway
 //!                        │
 //!                        └ delay, slices, a pause, or its end at an exact byte
 //! ```
@@ -13,6 +13,7 @@ mod cable;
 mod meter;
 
 use std::future::pending;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -35,10 +36,29 @@ pub enum Line {
     Refused,
 }
 
+/// Something that accepts connections.
+pub trait Reachable: Send + Sync + 'static {
+    /// Connects to it.
+    fn dial(&self) -> BoxFuture<'_, io::Result<Pipe>>;
+
+    /// Whether its clients speak HTTP/2.
+    fn is_http2(&self) -> bool;
+}
+
+impl Reachable for Server {
+    fn dial(&self) -> BoxFuture<'_, io::Result<Pipe>> {
+        Box::pin(self.dial())
+    }
+
+    fn is_http2(&self) -> bool {
+        self.protocol().is_http2()
+    }
+}
+
 /// A client's way to one server. Clones share one network.
 #[derive(Clone)]
 pub struct Network {
-    server: Arc<Mutex<Server>>,
+    server: Arc<Mutex<Arc<dyn Reachable>>>,
     lines: Arc<dyn Fn(u64) -> Line + Send + Sync>,
     dialled: Arc<AtomicU64>,
     cables: Arc<Mutex<JoinSet<()>>>,
@@ -47,7 +67,11 @@ pub struct Network {
 
 impl Network {
     /// Creates a network in which `lines` says what the n-th dial leads to; the first is number 0.
-    pub fn new(server: Server, lines: impl Fn(u64) -> Line + Send + Sync + 'static) -> Self {
+    pub fn new(
+        server: impl Reachable,
+        lines: impl Fn(u64) -> Line + Send + Sync + 'static,
+    ) -> Self {
+        let server: Arc<dyn Reachable> = Arc::new(server);
         let server = Arc::new(Mutex::new(server));
         let (lines, dialled, cables) = (Arc::new(lines), Arc::default(), Arc::default());
         Self { server, lines, dialled, cables, meter: None }
@@ -61,11 +85,11 @@ impl Network {
     }
 
     /// Leads further dials to this server, which replaces the old one.
-    pub fn lead_to(&self, server: Server) {
-        *self.server.lock().unwrap_or_else(PoisonError::into_inner) = server;
+    pub fn lead_to(&self, server: impl Reachable) {
+        *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(server);
     }
 
-    fn server(&self) -> Server {
+    fn server(&self) -> Arc<dyn Reachable> {
         self.server.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -83,7 +107,8 @@ impl Network {
         self.cables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn connect(&self) -> Result<Pipe, Failure> {
+    /// Connects, as the network and the server let it.
+    pub(crate) async fn connect(&self) -> Result<Pipe, Failure> {
         let number = self.dialled.fetch_add(1, Ordering::Relaxed);
         let cable = match (self.lines)(number) {
             Line::Connected(cable) => cable,
@@ -91,7 +116,7 @@ impl Network {
             Line::Refused => return Err(Failure::not_sent(Cause::ConnectRefused)),
         };
         tokio::time::sleep(cable.delay * 2).await;
-        let refused = |error: std::io::Error| {
+        let refused = |error: io::Error| {
             Failure::not_sent(Cause::ConnectRefused).with_detail(error.to_string())
         };
         let far = self.server().dial().await.map_err(refused)?;
@@ -106,15 +131,20 @@ impl Network {
         cables.spawn(cable.carry(near, far, tally.unwrap_or_default()));
         Ok(client)
     }
+
+    /// Returns what a client makes of its end of a connection.
+    pub(crate) fn connection(&self, pipe: Pipe) -> Connection {
+        let look = Look::at(&pipe);
+        let connection = Connection::new(pipe, look);
+        if self.server().is_http2() { connection.http2() } else { connection }
+    }
 }
 
 impl Dial for Network {
     fn dial<'a>(&'a self, _: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
         Box::pin(async {
             let pipe = self.connect().await?;
-            let look = Look::at(&pipe);
-            let connection = Connection::new(pipe, look);
-            Ok(if self.server().protocol().is_http2() { connection.http2() } else { connection })
+            Ok(self.connection(pipe))
         })
     }
 }

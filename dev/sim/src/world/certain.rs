@@ -11,23 +11,25 @@ use super::faults::{Fault, Faults};
 
 /// What can be judged in this world.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Certain {
+pub(crate) struct Certain {
     /// Whether an answer that was sent always arrives.
-    pub(super) answers_arrive: bool,
+    pub(crate) answers_arrive: bool,
     /// How long a request can be under way; `None` if there is no bound.
-    pub(super) lag: Option<Duration>,
+    pub(crate) lag: Option<Duration>,
     /// Whether bytes may vanish without a trace.
-    pub(super) is_swallowed: bool,
+    pub(crate) is_swallowed: bool,
     /// Whether short outages are the only faults.
-    pub(super) is_mild: bool,
+    pub(crate) is_mild: bool,
     /// Whether no fault affects a call.
-    pub(super) is_calm: bool,
+    pub(crate) is_calm: bool,
     /// Whether no fault breaks a connection.
-    pub(super) connections_last: bool,
+    pub(crate) connections_last: bool,
+    /// How often a call may arrive.
+    pub(crate) most_arrivals: u32,
 }
 
 impl Certain {
-    pub(super) fn of(
+    pub(crate) fn of(
         faults: &Faults,
         protocol: Protocol,
         calls: u64,
@@ -56,12 +58,15 @@ impl Certain {
             connections_last: !faults.has(BREAKING)
                 && !faults.has(ENDING_A_CONNECTION)
                 && !gives_up_the_slow,
+            // The first send; one each for a renewed session, renewed credentials, a stream that was gone and
+            // another era; 3 re-sends; and more within half a minute, with growing pauses.
+            most_arrivals: 8 + 20,
         }
     }
 }
 
 /// Faults after which messages under way may be lost.
-const BREAKING: &[Fault] = &[
+pub(crate) const BREAKING: &[Fault] = &[
     Fault::Cut,
     Fault::Stall,
     Fault::Pause,
@@ -109,7 +114,7 @@ const MILD: &[Fault] = &[
     Fault::Large,
 ];
 /// Faults under which every call is answered.
-pub(super) const CALM: &[Fault] = &[
+pub(crate) const CALM: &[Fault] = &[
     Fault::Delay,
     Fault::Slices,
     Fault::CloseIdle,

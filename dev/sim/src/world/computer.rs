@@ -6,22 +6,22 @@ use std::time::Duration;
 
 /// A computer with a wall clock. Clones share one computer.
 #[derive(Clone, Debug)]
-pub(super) struct Computer {
+pub(crate) struct Computer {
     /// The difference between its wall clock and its time awake, in seconds.
     ahead: Arc<AtomicU64>,
 }
 
 impl Computer {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { ahead: Arc::new(AtomicU64::new(BORN)) }
     }
 
-    pub(super) fn sleeps(&self, time: Duration) {
+    pub(crate) fn sleeps(&self, time: Duration) {
         self.ahead.fetch_add(time.as_secs(), Ordering::Relaxed);
     }
 
     /// Sets the clock by a second or an hour, forwards or back.
-    pub(super) fn sets_its_clock(&self, how: u64) {
+    pub(crate) fn sets_its_clock(&self, how: u64) {
         let ahead = self.ahead.load(Ordering::Relaxed);
         let set = match how {
             0 => ahead + 1,
@@ -33,7 +33,7 @@ impl Computer {
     }
 
     /// Returns the clock that a client reads.
-    pub(super) fn clock(&self) -> impl Fn() -> Duration + Send + Sync + 'static {
+    pub(crate) fn clock(&self) -> impl Fn() -> Duration + Send + Sync + 'static {
         let ahead = self.ahead.clone();
         move || Duration::from_secs(ahead.load(Ordering::Relaxed))
     }

@@ -19,54 +19,64 @@ use super::vault::Vault;
 
 /// The state that the handlers of one server share. Clones share one server.
 #[derive(Clone)]
-pub(super) struct Host {
-    pub(super) mcp: Mcp,
-    pub(super) vault: Vault,
-    pub(super) oracle: Shared<Oracle>,
+pub(crate) struct Host {
+    pub(crate) mcp: Mcp,
+    pub(crate) vault: Vault,
+    pub(crate) oracle: Shared<Oracle>,
     pub(super) streams: Shared<ServerStreams>,
     chance: Shared<Chance>,
 }
 
 /// State that several parts of a world share.
-pub(super) type Shared<T> = Arc<Mutex<T>>;
+pub(crate) type Shared<T> = Arc<Mutex<T>>;
 
 /// The faults that may happen, and the random numbers that decide.
 #[derive(Debug)]
-pub(super) struct Chance {
-    pub(super) rng: Rng,
-    pub(super) faults: Faults,
+pub(crate) struct Chance {
+    pub(crate) rng: Rng,
+    pub(crate) faults: Faults,
 }
 
 impl Chance {
-    pub(super) fn happens(&mut self, fault: Fault) -> bool {
+    pub(crate) fn happens(&mut self, fault: Fault) -> bool {
         self.faults.happens(fault, &mut self.rng)
     }
 
-    pub(super) fn millis(&mut self, most: u64) -> Duration {
+    pub(crate) fn millis(&mut self, most: u64) -> Duration {
         Duration::from_micros(self.rng.below(most * 1000))
     }
 }
 
 impl Host {
     /// Creates the host and puts its rule into the server.
-    pub(super) fn new(
+    pub(crate) fn new(
         mcp: Mcp,
         vault: Vault,
         oracle: Shared<Oracle>,
         chance: Shared<Chance>,
     ) -> Self {
-        let host = Self { mcp, vault, oracle, streams: Shared::default(), chance };
+        let host = Self::bare(mcp, vault, oracle, chance);
         let serving = host.clone();
         host.mcp.rule(When::any(), Times::Always, move |ask| serving.clone().serve(ask));
         host
     }
 
+    /// Creates the host without its rule, for a world that looks at requests first.
+    pub(crate) fn bare(
+        mcp: Mcp,
+        vault: Vault,
+        oracle: Shared<Oracle>,
+        chance: Shared<Chance>,
+    ) -> Self {
+        Self { mcp, vault, oracle, streams: Shared::default(), chance }
+    }
+
     /// Removes the rule, which would otherwise keep the host alive for ever.
-    pub(super) fn retire(&self) {
+    pub(crate) fn retire(&self) {
         self.mcp.clear_rules();
     }
 
-    async fn serve(self, ask: Ask) {
+    pub(crate) async fn serve(self, ask: Ask) {
         match &ask.entry.what {
             What::Request { tool: Some(_), .. } => self.call(ask).await,
             What::Request { method, .. } if HANDSHAKES.contains(&method.as_str()) => {
@@ -95,7 +105,8 @@ impl Host {
         }
     }
 
-    async fn call(self, ask: Ask) {
+    /// Answers a call of a tool, or lets it meet a fault.
+    pub(crate) async fn call(self, ask: Ask) {
         let Some(order) = Order::of(&ask) else { return ask.pass().await };
         self.oracle().arrived(order.call);
         self.lose_standing(&ask, order);
@@ -133,7 +144,7 @@ impl Host {
     }
 
     /// Forgets all sessions, and chooses the dialect in which to say so.
-    pub(super) fn forget_sessions(&self) {
+    pub(crate) fn forget_sessions(&self) {
         let dialect = Dialect::draw(&mut self.chance().rng);
         self.mcp.lost_session(dialect.status, dialect.body("null"));
         self.mcp.forget_sessions();
@@ -145,28 +156,28 @@ impl Host {
         faults.iter().copied().find(|fault| chance.happens(*fault))
     }
 
-    pub(super) fn happens(&self, fault: Fault) -> bool {
+    pub(crate) fn happens(&self, fault: Fault) -> bool {
         self.chance().happens(fault)
     }
 
-    pub(super) fn below(&self, bound: u64) -> u64 {
+    pub(crate) fn below(&self, bound: u64) -> u64 {
         self.chance().rng.below(bound)
     }
 
-    pub(super) fn millis(&self, most: u64) -> Duration {
+    pub(crate) fn millis(&self, most: u64) -> Duration {
         self.chance().millis(most)
     }
 
-    pub(super) fn chance(&self) -> MutexGuard<'_, Chance> {
+    pub(crate) fn chance(&self) -> MutexGuard<'_, Chance> {
         lock(&self.chance)
     }
 
-    pub(super) fn oracle(&self) -> MutexGuard<'_, Oracle> {
+    pub(crate) fn oracle(&self) -> MutexGuard<'_, Oracle> {
         lock(&self.oracle)
     }
 }
 
-pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -176,7 +187,7 @@ fn client_of(ask: &Ask) -> usize {
 }
 
 /// The header that tells clients apart.
-pub(super) const CLIENT_HEADER: &str = "x-client";
+pub(crate) const CLIENT_HEADER: &str = "x-client";
 const HANDSHAKES: [&str; 2] = ["initialize", "server/discover"];
 const BEFORE: &[Fault] = &[
     Fault::ResetBefore,

@@ -10,7 +10,7 @@ use super::host::{Host, lock};
 use crate::net::{Break, Cable, Harm, Line, Way};
 
 /// Returns what each dial of a client leads to.
-pub(super) fn lines(host: Host, seed: u64) -> impl Fn(u64) -> Line + Send + Sync {
+pub(crate) fn lines(host: Host, seed: u64) -> impl Fn(u64) -> Line + Send + Sync {
     let rng = Mutex::new(Rng::new(seed));
     move |number| {
         let line = line(&mut lock(&rng), &host.chance().faults);

@@ -12,24 +12,24 @@
 
 mod answers;
 mod call;
-mod certain;
-mod computer;
+pub(crate) mod certain;
+pub(crate) mod computer;
 mod dialect;
 mod faults;
 mod history;
-mod host;
+pub(crate) mod host;
 pub(crate) mod life;
-mod lines;
-mod oracle;
+pub(crate) mod lines;
+pub(crate) mod oracle;
 pub(crate) mod order;
 pub(crate) mod people;
-mod schedule;
+pub(crate) mod schedule;
 mod shape;
 mod soak;
 mod streams;
 pub(crate) mod told;
 pub(crate) mod trace;
-mod vault;
+pub(crate) mod vault;
 
 use std::collections::BTreeMap;
 

@@ -18,25 +18,25 @@ use crate::Violation;
 
 /// The history of one world.
 #[derive(Debug)]
-pub(super) struct Oracle {
+pub(crate) struct Oracle {
     seed: u64,
     began: Instant,
     calls: BTreeMap<u64, CallHistory>,
     clients: BTreeMap<usize, Client>,
     certain: Certain,
-    pub(super) violations: Vec<Violation>,
-    pub(super) trace: Trace,
-    pub(super) executions: u64,
+    pub(crate) violations: Vec<Violation>,
+    pub(crate) trace: Trace,
+    pub(crate) executions: u64,
     /// How many executions the server denied.
-    pub(super) lies: u64,
+    pub(crate) lies: u64,
     /// How many faults requests met.
-    pub(super) faults: u64,
+    pub(crate) faults: u64,
     /// How often the server forgot its sessions.
     forgets: u64,
 }
 
 impl Oracle {
-    pub(super) fn new(seed: u64, certain: Certain, trace: Trace) -> Self {
+    pub(crate) fn new(seed: u64, certain: Certain, trace: Trace) -> Self {
         Self {
             seed,
             began: Instant::now(),
@@ -53,13 +53,13 @@ impl Oracle {
     }
 
     /// Adds a line to the trace.
-    pub(super) fn note(&mut self, line: impl FnOnce() -> String) {
+    pub(crate) fn note(&mut self, line: impl FnOnce() -> String) {
         let at = self.began.elapsed();
         self.trace.write(at, line);
     }
 
     /// Records that an application begins a call.
-    pub(super) fn begun(&mut self, call: u64, client: usize, is_safe: bool, deadline: Duration) {
+    pub(crate) fn begun(&mut self, call: u64, client: usize, is_safe: bool, deadline: Duration) {
         self.note(|| format!("client {client} begins call {call}"));
         let manners = self.clients.entry(client).or_default();
         manners.calls += 1;
@@ -89,7 +89,7 @@ impl Oracle {
     }
 
     /// Records that the server has read a whole request of this call.
-    pub(super) fn arrived(&mut self, call: u64) {
+    pub(crate) fn arrived(&mut self, call: u64) {
         self.note(|| format!("call {call} arrives"));
         let (now, certain) = (Instant::now(), self.certain);
         let Some(history) = self.calls.get_mut(&call) else {
@@ -101,9 +101,7 @@ impl Oracle {
         let not_before = history.not_before.take().filter(|_| certain.answers_arrive);
         let is_repeat = std::mem::take(&mut history.is_budgeted);
         let ended = history.ended;
-        // The first send; one each for a renewed session, renewed credentials, a stream that was gone and
-        // another era; 3 re-sends; and more within half a minute, with growing pauses.
-        if arrivals > 8 + 20 + excused {
+        if arrivals > certain.most_arrivals + excused {
             self.broken("attempts are bounded", format!("call {call} arrived {arrivals} times"));
         }
         self.nothing_follows(call, ended, now);
@@ -141,14 +139,14 @@ impl Oracle {
     }
 
     /// Records that the server refused the session or the token of a call.
-    pub(super) fn turned_away(&mut self, call: u64) {
+    pub(crate) fn turned_away(&mut self, call: u64) {
         if let Some(history) = self.calls.get_mut(&call) {
             history.unknown += 1;
         }
     }
 
     /// Records that the server ran the tool.
-    pub(super) fn executed(&mut self, call: u64) {
+    pub(crate) fn executed(&mut self, call: u64) {
         self.note(|| format!("call {call} runs"));
         self.executions += 1;
         let Some(history) = self.calls.get_mut(&call) else { return };
@@ -164,7 +162,7 @@ impl Oracle {
     }
 
     /// Records that the server said that it did not run what it ran.
-    pub(super) fn lied(&mut self, call: u64) {
+    pub(crate) fn lied(&mut self, call: u64) {
         self.lies += 1;
         if let Some(history) = self.calls.get_mut(&call) {
             history.lies += 1;
@@ -176,7 +174,7 @@ impl Oracle {
     ///
     /// It is a lie, too, if the words may be lost on the way, and what is left is a status that means "not
     /// carried out".
-    pub(super) fn called_lost(&mut self, call: u64, is_refusal_by_itself: bool) {
+    pub(crate) fn called_lost(&mut self, call: u64, is_refusal_by_itself: bool) {
         let forgets = self.forgets;
         let is_certain = self.certain.answers_arrive || !is_refusal_by_itself;
         let Some(history) = self.calls.get_mut(&call) else { return };
@@ -190,7 +188,7 @@ impl Oracle {
     }
 
     /// Records that the server forgot its sessions, or was replaced by another.
-    pub(super) fn sessions_forgotten(&mut self) {
+    pub(crate) fn sessions_forgotten(&mut self) {
         self.forgets += 1;
         let open = self.calls.values_mut().filter(|history| history.ended.is_none());
         for history in open.filter(|history| history.is_called_lost) {
@@ -201,7 +199,7 @@ impl Oracle {
     }
 
     /// Records that this call met a fault.
-    pub(super) fn met(&mut self, call: u64, fault: Fault) {
+    pub(crate) fn met(&mut self, call: u64, fault: Fault) {
         self.note(|| format!("call {call} meets {}", fault.name()));
         self.faults += 1;
         let Some(history) = self.calls.get_mut(&call) else { return };
@@ -210,14 +208,14 @@ impl Oracle {
     }
 
     /// Records that the server asked not to be sent this call for this long.
-    pub(super) fn deferred(&mut self, call: u64, wait: Duration) {
+    pub(crate) fn deferred(&mut self, call: u64, wait: Duration) {
         if let Some(history) = self.calls.get_mut(&call) {
             history.not_before = Some(Instant::now() + wait);
         }
     }
 
     /// Records an attempt to resume the stream of this call.
-    pub(super) fn resumed(&mut self, call: u64) {
+    pub(crate) fn resumed(&mut self, call: u64) {
         self.note(|| format!("call {call} is resumed"));
         let (now, certain) = (Instant::now(), self.certain);
         let Some(history) = self.calls.get_mut(&call) else { return };
@@ -241,7 +239,7 @@ impl Oracle {
     }
 
     /// Records that a client begins a handshake.
-    pub(super) fn shook_hands(&mut self, client: usize) {
+    pub(crate) fn shook_hands(&mut self, client: usize) {
         self.note(|| format!("client {client} shakes hands"));
         let times = &mut self.clients.entry(client).or_default().handshakes;
         let count = within_a_second(times);
@@ -252,7 +250,7 @@ impl Oracle {
     }
 
     /// Records that a client opens its standing stream.
-    pub(super) fn listened(&mut self, client: usize) {
+    pub(crate) fn listened(&mut self, client: usize) {
         self.note(|| format!("client {client} listens"));
         let manners = self.clients.entry(client).or_default();
         manners.streams += 1;
@@ -265,7 +263,7 @@ impl Oracle {
     }
 
     /// Records how many bytes of an endless answer a client read before it closed the connection.
-    pub(super) fn flooded(&mut self, call: u64, bytes: u64, most: u64) {
+    pub(crate) fn flooded(&mut self, call: u64, bytes: u64, most: u64) {
         if bytes > most && !self.certain.is_swallowed {
             let what = format!("{bytes} bytes of an answer to call {call} were taken in");
             self.broken("memory is bounded", what);
@@ -273,7 +271,7 @@ impl Oracle {
     }
 
     /// Records how a call ended for the application.
-    pub(super) fn ended(&mut self, call: u64, told: &Told, expected: &str) {
+    pub(crate) fn ended(&mut self, call: u64, told: &Told, expected: &str) {
         self.note(|| format!("call {call} ends: {told}"));
         let now = Instant::now();
         let Certain { is_mild, is_calm, .. } = self.certain;
@@ -319,7 +317,7 @@ impl Oracle {
     }
 
     /// Records that a bridge answered a request that is not open.
-    pub(super) fn answered_unasked(&mut self, call: u64) {
+    pub(crate) fn answered_unasked(&mut self, call: u64) {
         // A cancel may cross the answer.
         let is_over = self.calls.get(&call).is_some_and(|history| !history.is_taken_back);
         if is_over {
@@ -328,14 +326,14 @@ impl Oracle {
     }
 
     /// Forgets calls that ended long ago, in a world that lasts.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         let now = Instant::now();
         let is_recent = |ended: Instant| now.duration_since(ended) < Duration::from_secs(300);
         self.calls.retain(|_, call| call.ended.is_none_or(is_recent));
     }
 
     /// Checks what must hold at the end. These clients made this many connections.
-    pub(super) fn closed(&mut self, connections: u64) {
+    pub(crate) fn closed(&mut self, connections: u64) {
         let open = self.calls.iter().filter(|(_, call)| call.ended.is_none());
         let open: Vec<u64> = open.map(|(call, _)| *call).collect();
         for call in open {
@@ -354,7 +352,7 @@ impl Oracle {
         }
     }
 
-    pub(super) fn broken(&mut self, promise: &'static str, what: String) {
+    pub(crate) fn broken(&mut self, promise: &'static str, what: String) {
         self.note(|| format!("BROKEN: {promise}: {what}"));
         self.violations.push(Violation { seed: self.seed, promise, what });
     }

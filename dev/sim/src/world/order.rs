@@ -19,10 +19,16 @@ pub(crate) struct Order {
 impl Order {
     /// Returns the parameters of `tools/call`.
     pub(crate) fn params(self) -> String {
+        self.params_of(self.tool(), "")
+    }
+
+    /// Returns the parameters of `tools/call` under another name, and with more arguments, each followed by a
+    /// comma.
+    pub(crate) fn params_of(self, tool: &str, more: &str) -> String {
         let Self { call, wants, .. } = self;
-        let (tool, pad) = (self.tool(), filling(call, self.asks));
+        let pad = filling(call, self.asks);
         format!(
-            r#"{{"name":"{tool}","arguments":{{"call":{call},"wants":{wants},"pad":"{pad}"}}}}"#
+            r#"{{"name":"{tool}","arguments":{{{more}"call":{call},"wants":{wants},"pad":"{pad}"}}}}"#
         )
     }
 

@@ -13,13 +13,13 @@ use super::host::{Host, lock};
 
 /// An event that will happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Happening {
+pub(crate) struct Happening {
     at: Duration,
     what: Fault,
 }
 
 /// Draws the events within this time of a world with this many calls, in order.
-pub(super) fn draw_schedule(
+pub(crate) fn draw_schedule(
     rng: &mut Rng,
     faults: &Faults,
     calls: u64,
@@ -39,17 +39,17 @@ pub(super) fn draw_schedule(
 
 /// One server, with everything that events may change.
 #[derive(Clone)]
-pub(super) struct Site {
-    pub(super) server: Server,
-    pub(super) host: Host,
-    pub(super) computer: Computer,
+pub(crate) struct Site {
+    pub(crate) server: Server,
+    pub(crate) host: Host,
+    pub(crate) computer: Computer,
     /// The eras that it spoke at the beginning.
-    pub(super) spoken: Spoken,
+    pub(crate) spoken: Spoken,
 }
 
 impl Site {
     /// Carries out the schedule.
-    pub(super) async fn play(self, schedule: Vec<Happening>) {
+    pub(crate) async fn play(self, schedule: Vec<Happening>) {
         let began = Instant::now();
         for Happening { at, what } in schedule {
             tokio::time::sleep_until(began + at).await;
@@ -107,7 +107,7 @@ impl Site {
     }
 
     /// Ends all faults for good.
-    pub(super) async fn heal(&self) {
+    pub(crate) async fn heal(&self) {
         self.host.chance().faults = Faults::none();
         self.host.mcp.speaks(self.spoken);
         let _ = self.server.restart().await;

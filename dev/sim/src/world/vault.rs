@@ -10,11 +10,11 @@ use ridethrough_lab::Mcp;
 
 /// The vault. Clones share one vault.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Vault(Arc<AtomicU64>);
+pub(crate) struct Vault(Arc<AtomicU64>);
 
 impl Vault {
     /// Makes the server accept the next token only.
-    pub(super) fn expire(&self, mcp: &Mcp) {
+    pub(crate) fn expire(&self, mcp: &Mcp) {
         self.0.fetch_add(1, Ordering::Relaxed);
         mcp.require_bearer(Some(&self.current()));
     }

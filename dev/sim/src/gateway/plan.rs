@@ -1,0 +1,130 @@
+//! One call of a world: made, awaited, perhaps cancelled, and reported to the oracle.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ridethrough::Era;
+use tokio::time::timeout;
+
+use super::caller::{GatewayCaller, KnownTool};
+use super::record::{Behaviour, Meant, Record};
+use super::rounds::{Tricks, go_through};
+use super::shape::Manner;
+use super::site::ASKING_TOOL;
+use crate::world::host::{Shared, lock};
+use crate::world::order::Order;
+use crate::world::told::Told;
+
+/// One call, as it will be made.
+pub(super) struct GatewayCall {
+    pub(super) caller: GatewayCaller,
+    pub(super) order: Order,
+    pub(super) tool: KnownTool,
+    /// How often the config had been read when the name was learnt.
+    pub(super) learnt: u64,
+    pub(super) deadline: Duration,
+    pub(super) gives_up: Option<Duration>,
+    pub(super) wants_progress: bool,
+    pub(super) person: Behaviour,
+    pub(super) tricks: Tricks,
+    /// A caller of another principal.
+    pub(super) stranger: Option<GatewayCaller>,
+    /// Whether the caller asks for the list of tools first.
+    pub(super) learns: bool,
+    pub(super) peace: Peace,
+    pub(super) record: Record,
+    pub(super) endings: Shared<BTreeMap<String, u64>>,
+}
+
+/// What happens in a world that could cost a call, from much to little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Peace {
+    None,
+    /// Questions, and reloads that touch no server.
+    Reloads,
+    /// Questions only.
+    Questions,
+}
+
+impl GatewayCall {
+    pub(super) async fn play(self) -> Told {
+        if self.learns {
+            self.caller.learn().await;
+        }
+        let (call, number) = (self.order.call, self.caller.number);
+        let meant = Meant {
+            caller: number,
+            target: self.tool.target.clone(),
+            person: self.person,
+            learnt: self.learnt,
+            cancelled: None,
+            inquiries: 0,
+            questions: 0,
+        };
+        self.record.begun(call, meant);
+        let goes_through_rounds =
+            self.caller.shape.manner == Manner::Rounds && self.tool.target.tool == ASKING_TOOL;
+        let most = if goes_through_rounds { self.deadline * 5 } else { self.deadline };
+        lock(&self.record.oracle).begun(call, number, self.order.is_safe, most);
+        self.record
+            .note(|| format!("call {call} is of {:?} as {}", self.tool.target, self.tool.name));
+        let calling = async {
+            if goes_through_rounds {
+                go_through(&self).await
+            } else {
+                self.caller
+                    .call(self.order, &self.tool.name, self.deadline, self.wants_progress)
+                    .await
+            }
+        };
+        let patience = self.gives_up.unwrap_or(most + Duration::from_secs(5));
+        let told = timeout(patience, calling).await.unwrap_or(Told::TakenBack);
+        let told = told_of_all(told, self.order.is_safe);
+        if matches!(self.caller.shape.manner, Manner::Client(Era::Legacy)) {
+            self.record.cancelled(call);
+        }
+        lock(&self.record.oracle).ended(call, &told, &self.order.result());
+        self.judge(&told);
+        *lock(&self.endings).entry(told.name()).or_default() += 1;
+        told
+    }
+
+    /// Checks that neither a reload costs a call, nor a question that is answered in time, where nothing else
+    /// goes wrong.
+    fn judge(&self, told: &Told) {
+        let is_unknown = matches!(told, Told::Failed { kind, .. } if kind == "gateway: unknown");
+        let is_lost = matches!(told, Told::Failed { .. } | Told::ServerError(_)) && !is_unknown;
+        let asks = self.tool.target.tool == ASKING_TOOL;
+        if self.peace >= Peace::Reloads && !asks && is_lost {
+            let what = format!("call {} ended: {told:?}", self.order.call);
+            self.record.broken("a reload costs no call", what);
+        }
+        let is_attended = !matches!(self.caller.shape.manner, Manner::Unattended(_));
+        let in_time = self.person.takes.is_some_and(|takes| takes < IN_TIME);
+        let is_answered = matches!(told, Told::Answered(_));
+        if self.peace == Peace::Questions
+            && asks
+            && is_attended
+            && in_time
+            && !self.person.declines
+            && !is_answered
+        {
+            let what = format!("call {} ended: {told} {told:?}", self.order.call);
+            self.record.broken("a question that is answered in time costs no call", what);
+        }
+    }
+}
+
+/// Returns the outcome as far as it is about all requests of a call. A gateway speaks of one of them, and a call
+/// that may run twice is sent again.
+fn told_of_all(told: Told, is_safe: bool) -> Told {
+    match told {
+        Told::Failed { kind, .. } if is_safe && kind.starts_with("gateway:") => {
+            Told::Failed { kind, may_have_run: true }
+        }
+        told => told,
+    }
+}
+
+/// How soon an answer is in time: calls and holds last for 10 minutes.
+const IN_TIME: Duration = Duration::from_secs(480);
