@@ -8,7 +8,7 @@ use ridethrough_oauth::person::from_fn;
 use ridethrough_oauth::store::{FileStore, MemoryStore};
 use ridethrough_oauth::{ClientBuilderExt, OAuth, RedirectTo, Secret};
 
-use crate::support::{Folder, Iss, World, builder, call, client, robot};
+use crate::support::{Folder, Iss, Signer, World, builder, call, client, robot};
 
 #[tokio::test]
 async fn a_call_that_needs_a_login_waits_for_it_and_is_answered() {
@@ -21,6 +21,16 @@ async fn a_call_that_needs_a_login_waits_for_it_and_is_answered() {
     let exchange = &world.token_forms("authorization_code")[0];
     assert_eq!(exchange["resource"], world.mcp_url());
     assert!(exchange.contains_key("code_verifier"));
+}
+
+/// A token is never looked into: what it says is between the server and its issuer.
+#[tokio::test]
+async fn a_token_that_says_something_is_used_like_one_that_says_nothing() {
+    let world = World::start().await;
+    world.state().signer = Some(Signer::new("ada"));
+    let client = client(&world, oauth().person(robot()));
+
+    assert_eq!(call(&client).await.unwrap(), "hello");
 }
 
 #[tokio::test]
