@@ -35,6 +35,11 @@ function speakOnly(transport, protocolVersion) {
     const send = transport.send.bind(transport);
     transport.send = (message, options) =>
         send(message.method === 'initialize' ? { ...message, params: { ...message.params, protocolVersion } } : message, options);
+    const agreed = transport.setProtocolVersion.bind(transport);
+    transport.setProtocolVersion = version => {
+        if (version !== protocolVersion) throw new Error(`${version} was agreed on`);
+        agreed(version);
+    };
 }
 
 // What each call says of itself.

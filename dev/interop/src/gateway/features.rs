@@ -9,7 +9,7 @@ use super::behind::Behind;
 use super::{HostRevision, ServerKind};
 use crate::host::Host;
 use crate::partner::{ROOT, SAMPLED, Verdict, expect};
-use crate::proxy::Order;
+use crate::proxy::{Order, Proxy};
 use crate::surface::Surface;
 
 /// One feature of the protocol.
@@ -82,7 +82,7 @@ impl Feature {
             Self::Call => call(behind, host, key).await,
             Self::Cancel => cancel(behind, host, key).await,
             Self::Form => form(host).await,
-            Self::List => list(host).await,
+            Self::List => list(behind, host).await,
             Self::ListChange => list_change(host).await,
             Self::Log => log(host).await,
             Self::Progress => progress(host, key).await,
@@ -96,7 +96,7 @@ impl Feature {
     }
 }
 
-async fn list(host: &mut Host) -> Verdict {
+async fn list(behind: &Behind, host: &mut Host) -> Verdict {
     let (resource, said) = OURS.listed();
     let (prompt, arguments, filled_in) = OURS.prompt();
 
@@ -113,7 +113,29 @@ async fn list(host: &mut Host) -> Verdict {
     has(&resources, resource)?;
     has(&prompts, prompt)?;
     expect(read == said, || format!("`{resource}` says {read}"))?;
-    expect(filled == filled_in, || format!("the prompt is {filled}"))
+    expect(filled == filled_in, || format!("the prompt is {filled}"))?;
+    speaks(behind)
+}
+
+/// Checks that the gateway and the server speak the revision that this pair is about, and no other.
+fn speaks(behind: &Behind) -> Verdict {
+    let revision = match behind.kind {
+        ServerKind::June2025 | ServerKind::November2025 | ServerKind::Stateless => {
+            behind.kind.name()
+        }
+        // Neither has a header for it.
+        ServerKind::HttpSse | ServerKind::Stdio => return Ok(()),
+    };
+    let heads = behind.proxy.as_ref().map(Proxy::heads).unwrap_or_default();
+    let said =
+        |it: &String| Some(it.split("mcp-protocol-version:").nth(1)?.trim().get(..10)?.to_owned());
+    let mut spoken: Vec<_> = heads.iter().filter_map(said).collect();
+    spoken.sort();
+    spoken.dedup();
+    // A server of unknown era may be asked for the newest first.
+    spoken
+        .retain(|it| it == revision || behind.kind != ServerKind::Stateless && it != "2026-07-28");
+    expect(spoken == [revision], || format!("spoken are {spoken:?}"))
 }
 
 async fn call(behind: &Behind, host: &mut Host, key: &str) -> Verdict {
