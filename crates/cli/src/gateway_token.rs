@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use ridethrough_bridge::disk;
+use ridethrough_core::answer::words::harmless;
 use ridethrough_server::Token;
 
-use crate::import::safe;
 use crate::kept;
 use crate::misuse::Misuse;
 
@@ -20,7 +20,7 @@ pub(crate) fn read_or_make() -> Result<KeptToken, Misuse> {
     let path = kept::state()
         .map(|it| it.join(NAME))
         .ok_or_else(|| wrong("this user has no folder of its own to keep a token in".to_owned()))?;
-    let shown = safe(&path.to_string_lossy());
+    let shown = harmless(&path.to_string_lossy());
     let kept = disk::read(&path, MOST).map_err(|why| wrong(format!("`{shown}`: {why}")))?;
     if let Some(text) = kept {
         let text = String::from_utf8(text).unwrap_or_default();

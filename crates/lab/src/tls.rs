@@ -23,14 +23,14 @@ pub struct Authority {
     issuers: Arc<Issuers>,
 }
 
-type Issuer = CertifiedIssuer<'static, KeyPair>;
+type CertificateSigner = CertifiedIssuer<'static, KeyPair>;
 
 #[derive(Default)]
 struct Issuers {
     /// The root, and its name.
-    root: OnceLock<(Issuer, String)>,
+    root: OnceLock<(CertificateSigner, String)>,
     /// A self-signed certificate.
-    alone: OnceLock<Issuer>,
+    alone: OnceLock<CertificateSigner>,
 }
 
 impl Authority {
@@ -39,11 +39,11 @@ impl Authority {
         Self::default()
     }
 
-    fn root(&self) -> &Issuer {
+    fn root(&self) -> &CertificateSigner {
         &self.named_root().0
     }
 
-    fn named_root(&self) -> &(Issuer, String) {
+    fn named_root(&self) -> &(CertificateSigner, String) {
         self.issuers.root.get_or_init(|| {
             let key = fresh_key();
             // Clients look up authorities by name: two with one name would be taken for one that signs badly.
@@ -53,7 +53,7 @@ impl Authority {
         })
     }
 
-    fn alone(&self) -> &Issuer {
+    fn alone(&self) -> &CertificateSigner {
         self.issuers.alone.get_or_init(|| {
             let mut params = params_for(&NAMES);
             params.distinguished_name.push(DnType::CommonName, "localhost");
@@ -130,7 +130,7 @@ impl Authority {
     }
 
     /// Another authority with the name of this one.
-    fn impostor(&self) -> Issuer {
+    fn impostor(&self) -> CertificateSigner {
         let (_, name) = self.named_root();
         CertifiedIssuer::self_signed(root_params(name), fresh_key()).expect(SOUND)
     }
@@ -208,7 +208,7 @@ impl Certificate {
 /// A certificate, and its key.
 type Pair = (CertificateDer<'static>, PrivateKeyDer<'static>);
 
-fn signed(params: CertificateParams, by: &Issuer) -> Pair {
+fn signed(params: CertificateParams, by: &CertificateSigner) -> Pair {
     let key = fresh_key();
     let certificate = params.signed_by(&key, by).expect(SOUND);
     (certificate.der().clone(), key_of(&key))

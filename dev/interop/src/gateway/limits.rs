@@ -3,7 +3,7 @@
 use super::{HostRevision, ServerKind};
 
 /// A feature that some pairs do not have.
-pub(super) struct Limit {
+pub(super) struct GatewayLimit {
     hosts: &'static [HostRevision],
     kinds: &'static [ServerKind],
     /// The servers, or all if there are none.
@@ -20,7 +20,7 @@ pub(super) fn limit(
     kind: ServerKind,
     server: &str,
     feature: &str,
-) -> Option<&'static Limit> {
+) -> Option<&'static GatewayLimit> {
     LIMITS.iter().find(|it| {
         it.feature == feature
             && it.hosts.contains(&host)
@@ -29,8 +29,8 @@ pub(super) fn limit(
     })
 }
 
-const LIMITS: &[Limit] = &[
-    Limit {
+const LIMITS: &[GatewayLimit] = &[
+    GatewayLimit {
         hosts: &HostRevision::ALL,
         kinds: &[ServerKind::June2025, ServerKind::HttpSse],
         servers: &[],
@@ -38,7 +38,7 @@ const LIMITS: &[Limit] = &[
         instead: "the revision of the server has no such question",
         is_asked: false,
     },
-    Limit {
+    GatewayLimit {
         hosts: &HostRevision::ALL,
         kinds: &ServerKind::ALL,
         servers: &["python", "rmcp"],
@@ -46,7 +46,7 @@ const LIMITS: &[Limit] = &[
         instead: "the server of this SDK has no tool that asks so",
         is_asked: false,
     },
-    Limit {
+    GatewayLimit {
         hosts: &[HostRevision::June2025],
         kinds: &ServerKind::ALL,
         servers: &[],
@@ -54,7 +54,7 @@ const LIMITS: &[Limit] = &[
         instead: "the revision of the host has no such question: the gateway refuses it for the host, and the server decides what becomes of the call",
         is_asked: true,
     },
-    Limit {
+    GatewayLimit {
         hosts: &HostRevision::ALL,
         kinds: &ServerKind::ALL,
         servers: &["rmcp"],
@@ -62,7 +62,7 @@ const LIMITS: &[Limit] = &[
         instead: "the list of the server of this SDK stays as it is, so nothing is told",
         is_asked: false,
     },
-    Limit {
+    GatewayLimit {
         hosts: &HostRevision::ALL,
         kinds: &[ServerKind::Stdio],
         servers: &[],
@@ -70,7 +70,7 @@ const LIMITS: &[Limit] = &[
         instead: "there is no connection that could be cut",
         is_asked: false,
     },
-    Limit {
+    GatewayLimit {
         hosts: &HostRevision::ALL,
         kinds: &[ServerKind::Stateless],
         servers: &[],
@@ -78,7 +78,7 @@ const LIMITS: &[Limit] = &[
         instead: "streams of the server cannot be resumed: the call ends with the error that says that it may have run, and does not run twice",
         is_asked: true,
     },
-    Limit {
+    GatewayLimit {
         hosts: &HostRevision::ALL,
         kinds: &[ServerKind::HttpSse],
         servers: &[],

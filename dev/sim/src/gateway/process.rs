@@ -28,7 +28,7 @@ use crate::world::host::{CLIENT_HEADER, lock};
 /// The place where the gateway runs. Clones share one.
 #[derive(Clone)]
 pub(super) struct House {
-    running: Arc<Mutex<Option<Running>>>,
+    running: Arc<Mutex<Option<RunningGateway>>>,
     config: Arc<Mutex<Config>>,
     shared: Arc<HouseParts>,
 }
@@ -55,7 +55,7 @@ struct ServerEntry {
 
 /// A gateway that runs.
 #[derive(Clone)]
-struct Running {
+struct RunningGateway {
     gateway: Gateway,
     server: Server,
     process: ProcessLife,
@@ -99,7 +99,7 @@ impl House {
         let access = access.allow_principal(Principal::new("bob"), token(PrincipalShape::Bob));
         let settings = Settings::default().sessions(1000);
         let server = Server::new(gateway.clone(), access, settings, |_| {});
-        *lock(&self.running) = Some(Running { gateway, server, process });
+        *lock(&self.running) = Some(RunningGateway { gateway, server, process });
     }
 
     /// Kills the gateway, as `kill -9` does.
@@ -175,7 +175,7 @@ impl House {
     }
 }
 
-impl Running {
+impl RunningGateway {
     async fn close(self) {
         let closing = async {
             self.server.close().await;
@@ -212,7 +212,7 @@ impl Reachable for FrontDoor {
     fn dial(&self) -> BoxFuture<'_, io::Result<Pipe>> {
         Box::pin(async {
             let running = lock(&self.house.running).clone();
-            let Running { server, process, .. } =
+            let RunningGateway { server, process, .. } =
                 running.ok_or(io::ErrorKind::ConnectionRefused)?;
             let (ours, theirs) = pipe(CAPACITY);
             process.owns(theirs.control());
@@ -239,7 +239,7 @@ impl Connect for To {
         let link = self.shared.links.fetch_add(1, Ordering::Relaxed);
         let (process, network) = (self.process.clone(), network.clone());
         let builder = Client::builder("http://server.test/mcp")
-            .dial(ProcessDial { process, network })
+            .dial(SiteDial { process, network })
             .header(CLIENT_HEADER, link.to_string())
             .message_limit(MESSAGE_LIMIT)
             .sleep_clock(site.site.computer.clock())
@@ -261,12 +261,12 @@ impl Connect for To {
 }
 
 /// The way of one process to a server.
-struct ProcessDial {
+struct SiteDial {
     process: ProcessLife,
     network: Network,
 }
 
-impl Dial for ProcessDial {
+impl Dial for SiteDial {
     fn dial<'a>(&'a self, _: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
         Box::pin(async {
             if self.process.is_dead.load(Ordering::Relaxed) {
