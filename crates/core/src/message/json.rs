@@ -55,9 +55,10 @@ impl Json {
         }
     }
 
-    /// Returns an object in `source`, with the places of its members.
+    /// Returns an object in `source`, with the places of its members if that list is whole.
     pub(super) fn kept_object(source: &Bytes, value: &[u8], members: Vec<Member>) -> Self {
-        let index = (value.len() >= LARGE && value.starts_with(b"{")).then(|| Arc::new(members));
+        let is_whole = value.starts_with(b"{") && members.len() <= scan::MOST_LISTED;
+        let index = (value.len() >= LARGE && is_whole).then(|| Arc::new(members));
         Self { index, ..Self::kept_from(source, value) }
     }
 
@@ -343,6 +344,26 @@ mod tests {
 
         let plain = Json::new("\"plain\"").unwrap();
         assert!(matches!(plain.string(), Some(Cow::Borrowed("plain"))));
+    }
+
+    /// Places of five million members would take many times the memory of the text.
+    #[test]
+    fn the_places_of_very_many_members_are_not_kept_and_each_is_found() {
+        for (count, is_indexed) in [(scan::MOST_LISTED, true), (scan::MOST_LISTED + 1, false)] {
+            let members: Vec<_> = (0..count).map(|it| format!("\"k{it}\":{it}")).collect();
+            let text = Bytes::from(format!("{{\"result\":{{{}}}}}", members.join(",")));
+            let mut found = None;
+            scan::nested_members(&text, b"result", |member, inner| {
+                found = Some(Json::kept_object(&text, &text[member.value], inner));
+            })
+            .unwrap();
+
+            let object = found.unwrap();
+
+            assert_eq!(object.index.is_some(), is_indexed, "{count}");
+            let last = format!("k{}", count - 1);
+            assert_eq!(object.member(&last).unwrap().as_str(), (count - 1).to_string());
+        }
     }
 
     #[test]
