@@ -18,6 +18,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use ridethrough_gateway::{Gateway, GatewayNews, GatewaySettings, ListStore, Notice};
 use ridethrough_server::{AccessPolicy, Server, Settings, Tls, Token};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::time::timeout;
@@ -139,8 +140,10 @@ impl GatewayArgs {
         let code = runtime.block_on(async {
             let count = config.servers.len();
             let gateway = gateway(config, &voice);
+            // Before anybody is told that it is there.
+            let hangups = reload::hear();
             let following = async {
-                reload::follow(&path, &gateway, &voice).await;
+                reload::follow(&path, hangups, &gateway, &voice).await;
                 // It never ends by itself.
                 std::future::pending::<()>().await;
             };
@@ -228,12 +231,19 @@ impl GatewayArgs {
     ) -> Result<ExitCode> {
         let listener = self.listen.bind().await?;
         self.welcome(&listener, &access, count, voice)?;
-        let settings =
-            Settings::default().sessions(self.sessions.into()).idle(Duration::from_secs(self.idle));
+        let sessions = usize::from(self.sessions);
+        // Each session may have a stream open, and calls under way beside it.
+        let connections = sessions + 384;
+        raise_file_limit();
+        let settings = Settings::default()
+            .sessions(sessions)
+            .connections(connections)
+            .idle(Duration::from_secs(self.idle));
         let server = Server::new(gateway.clone(), access.policy, settings, |_| {});
         let code = tokio::select! {
             code = stop.asked() => code,
-            () = accept(listener, server.clone(), tls) => 1,
+            // More than may stay, so that there is room for those that are being closed.
+            () = accept(listener, server.clone(), tls, connections + 256) => 1,
         };
         drain(&server, voice).await;
         let closing = async {
@@ -322,6 +332,15 @@ fn kept_path() -> String {
     crate::kept::state()
         .map(|it| safe(&it.join("gateway-token").to_string_lossy()))
         .unwrap_or_default()
+}
+
+/// Lets this process have as many files open as it may: connections are files, and many systems let a process
+/// have 1,024 unless it asks for more.
+fn raise_file_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Without it, connections are let in as others are closed.
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// The name of the variable in the lines that a person may copy.

@@ -5,16 +5,25 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use ridethrough_gateway::Gateway;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 
 use super::config;
 use crate::expose::voice::Voice;
 
+/// Hears SIGHUP from here on: one that nobody hears would end the process. Where it cannot be heard, the file is
+/// still looked at.
+pub(super) fn hear() -> Option<Signal> {
+    signal(SignalKind::hangup()).ok()
+}
+
 /// Reads the file again whenever it changes, or a SIGHUP comes.
-pub(super) async fn follow(path: &Path, gateway: &Gateway, voice: &Voice) {
-    // Where it cannot be heard, the file is still looked at.
-    let mut hangups = signal(SignalKind::hangup()).ok();
+pub(super) async fn follow(
+    path: &Path,
+    mut hangups: Option<Signal>,
+    gateway: &Gateway,
+    voice: &Voice,
+) {
     let mut seen = mark(path);
     loop {
         let is_asked = tokio::select! {
@@ -39,7 +48,7 @@ pub(super) async fn follow(path: &Path, gateway: &Gateway, voice: &Voice) {
     }
 }
 
-async fn hangup(signal: &mut Option<tokio::signal::unix::Signal>) {
+async fn hangup(signal: &mut Option<Signal>) {
     match signal {
         Some(signal) => {
             signal.recv().await;
