@@ -142,8 +142,8 @@ impl GatewayState {
         let link = match open.map_or_else(|| self.link(upstream, asker), Ok) {
             Ok(link) => link,
             Err(why) => {
-                self.sick(upstream, list.last, why);
-                list.last = Some((now, false));
+                self.sick(upstream, list.last, why.clone());
+                (list.last, list.why) = (Some((now, false)), Some(why));
                 return Refresh { began: now, done: ready(false).boxed().shared() };
             }
         };
@@ -197,6 +197,7 @@ impl GatewayState {
         let mut lists = lock(&upstream.lists);
         let list = lists.entry(kind).or_default();
         let before = list.last.replace((Instant::now(), is_good));
+        list.why.clone_from(&why);
         list.running = None;
         if std::mem::take(&mut list.is_outdated) {
             list.running = Some(self.read(upstream, kind, link.clone()));
@@ -227,21 +228,32 @@ impl GatewayState {
         list.running.as_ref().is_some_and(is_slow) || list.last.is_some_and(|(_, good)| !good)
     }
 
-    /// Waits for the lists of all servers that a caller sees, but for none that is sick longer than a second.
-    /// Returns those whose lists are what was last known.
+    /// Returns why a list of this server could not be read the last time, in one line.
+    pub(crate) fn why_unread(upstream: &Upstream, kind: ListKind) -> Option<String> {
+        lock(&upstream.lists).get(&kind).and_then(|list| list.why.clone())
+    }
+
+    /// Waits for the lists of all servers that a caller sees, but for none that is sick longer than a second,
+    /// unless the server is alone and nothing can stand in for its list. Returns those whose lists are what was
+    /// last known.
     pub(crate) async fn renew(
         self: &Arc<Self>,
         kind: ListKind,
         scope: &Scope,
         asker: &Asker,
     ) -> BTreeSet<Arc<str>> {
+        let is_alone = matches!(scope, Scope::One(_));
         let waiting = self.seen(scope).into_iter().map(|upstream| {
             let can = upstream.described().is_none_or(|it| it.can(kind.capability()));
             let is_known = self.catalogue().knows(upstream.name(), kind);
             let refresh = can.then(|| self.refresh(&upstream, kind, asker));
             async move {
                 let refresh = refresh?;
-                let longest = patience(&upstream, is_known);
+                let longest = if is_alone && !is_known {
+                    NOTHING_TO_SHOW
+                } else {
+                    patience(&upstream, is_known)
+                };
                 let left = (refresh.began + longest).saturating_duration_since(Instant::now());
                 let is_good = timeout(left, refresh.done).await.unwrap_or(false);
                 (!is_good).then(|| upstream.name().clone())
@@ -329,6 +341,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// How long a list, or a greeting, waits for a server that does not answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+/// How long the list of a server that is alone waits for it, if there is nothing to show instead: as long as a
+/// call waits for a server that is down, and a little longer.
+const NOTHING_TO_SHOW: Duration = Duration::from_secs(40);
 /// How long a list waits for a process to start, if there is nothing to show instead.
 const FIRST_START: Duration = Duration::from_secs(10);
 /// A list that was read within this time is not read again.

@@ -60,7 +60,8 @@ pub(crate) async fn answer(context: Arc<Context>, request: Request) -> Answer {
 async fn greet(context: &Arc<Context>, params: Option<&Json>) -> Answer {
     context.introduce(greeting::identity(params));
     let upstreams = context.state.seen(&context.scope);
-    let reaching = upstreams.iter().filter(|it| it.described().is_none()).map(|upstream| {
+    let is_new = |it: &&Arc<Upstream>| it.described().is_none() && it.refused().is_none();
+    let reaching = upstreams.iter().filter(is_new).map(|upstream| {
         let (context, upstream) = (context.clone(), upstream.clone());
         // It goes on when the second is over.
         tokio::spawn(async move {
@@ -69,8 +70,17 @@ async fn greet(context: &Arc<Context>, params: Option<&Json>) -> Answer {
             }
         })
     });
+    let reaching: Vec<_> = reaching.collect();
+    let is_alone = matches!(context.scope, Scope::One(_));
     // Whoever is late, or failed, has not described itself.
-    let _ = timeout(PATIENCE, join_all(reaching.collect::<Vec<_>>())).await;
+    let longest = if is_alone { PATIENCE_ALONE } else { PATIENCE };
+    let _ = timeout(longest, join_all(reaching)).await;
+    if let (true, [server]) = (is_alone, &*upstreams)
+        && let Some(refused) = server.refused()
+    {
+        // Somebody must do something about it, and nothing else would say so.
+        return fault::unanswered(server.name(), &refused);
+    }
     let described = |it: &Arc<Upstream>| {
         (it.name().clone(), it.described().map(|server| server.as_initialized()))
     };
@@ -93,6 +103,12 @@ async fn list(context: &Context, kind: ListKind, params: Option<&Json>) -> Answe
             stale.map(|it| it.name().clone()).collect()
         }
     };
+    if let (Scope::One(server), false) = (scope, stale.is_empty())
+        && !state.catalogue().knows(server, kind)
+    {
+        let why = state.upstream(server).and_then(|it| GatewayState::why_unread(&it, kind));
+        return fault::unread(server, kind.method(), why.as_deref());
+    }
     let catalogue = state.catalogue();
     match catalogue.page(kind, cursor.as_deref(), scope, &stale) {
         Ok(page) => {
@@ -233,5 +249,7 @@ fn gone(server: &str) -> Answer {
     Answer::refusal(code::INVALID_PARAMS, &format!("the server `{server}` is not here any more"))
 }
 
+/// How long a greeting waits for a server that is alone: a person may be asked to log in.
+const PATIENCE_ALONE: Duration = Duration::from_secs(5);
 /// How long a call waits for lists that were never read.
 const FIRST_LOOK: Duration = Duration::from_secs(10);

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ridethrough::error::{CallError, Kind};
 use ridethrough::server::{Identity, Server};
-use ridethrough::{Client, Era};
+use ridethrough::{Client, Era, Error};
 use ridethrough_core::message::{Json, ListKind};
 use ridethrough_server::Principal;
 use serde_json::json;
@@ -22,6 +23,8 @@ pub(crate) struct Upstream {
     places: Arc<Semaphore>,
     links: Mutex<BTreeMap<LinkOwner, Arc<Link>>>,
     described: Mutex<Option<Server>>,
+    /// When it last refused the credentials, and with what.
+    refused: Mutex<Option<(Instant, CallError)>>,
     pub(crate) lists: Mutex<BTreeMap<ListKind, ListState>>,
 }
 
@@ -39,6 +42,8 @@ pub(crate) struct ListState {
     pub(crate) running: Option<Refresh>,
     /// When it was last read, and whether that succeeded.
     pub(crate) last: Option<(Instant, bool)>,
+    /// Why it could not be read the last time, if it could not.
+    pub(crate) why: Option<String>,
     /// Whether it must be read again when the running request is over.
     pub(crate) is_outdated: bool,
 }
@@ -62,6 +67,7 @@ impl Upstream {
             settings,
             links: Mutex::default(),
             described: Mutex::default(),
+            refused: Mutex::default(),
             lists: Mutex::default(),
         })
     }
@@ -77,9 +83,24 @@ impl Upstream {
 
     /// Connects, if that was never done, and keeps what the server says of itself.
     pub(crate) async fn describe(&self, link: &Link) {
-        if let Ok(server) = link.client.connect().await {
-            *lock(&self.described) = Some(server);
+        match link.client.connect().await {
+            Ok(server) => {
+                *lock(&self.described) = Some(server);
+                *lock(&self.refused) = None;
+            }
+            Err(Error::Call(error)) if error.kind == Kind::Unauthorized => {
+                *lock(&self.refused) = Some((Instant::now(), error));
+            }
+            // It may be well the next time.
+            Err(_) => {}
         }
+    }
+
+    /// Returns with what the server has just refused the credentials, if it has. For a moment it need not be
+    /// asked again, and neither need a person who did not log in.
+    pub(crate) fn refused(&self) -> Option<CallError> {
+        let refused = lock(&self.refused);
+        refused.as_ref().filter(|(at, _)| at.elapsed() < MOMENT).map(|(_, error)| error.clone())
     }
 
     /// Returns the link for a conversation. It is opened if there is none, which does not wait: a client
@@ -203,4 +224,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How long refused credentials are not tried again for another greeting.
+const MOMENT: Duration = Duration::from_secs(10);
 const TELLING: Duration = Duration::from_secs(30);
