@@ -4,8 +4,10 @@
 
 mod asking;
 mod calling;
+mod crossing;
 mod listing;
 mod mixing;
+mod raw_caller;
 mod rig;
 mod sharing;
 mod sickening;
