@@ -122,7 +122,7 @@ async fn serve(
 ) -> Result<ExitCode> {
     let code = tokio::select! {
         code = stop.asked() => code,
-        () = accept(listener, exposed.server(), tls) => 1,
+        () = accept(listener, exposed.server(), tls, MOST_CONNECTIONS) => 1,
     };
     drain(&exposed.server(), voice).await;
     // One that has to be killed is killed before.
@@ -149,8 +149,8 @@ pub(crate) async fn drain(server: &Server, voice: &Voice) {
 
 /// Lets connections in. Those that are silent make room for others; beyond the bound, whoever comes waits in
 /// the system's own queue until they are gone.
-pub(crate) async fn accept(listener: TcpListener, server: Server, tls: Option<Tls>) {
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+pub(crate) async fn accept(listener: TcpListener, server: Server, tls: Option<Tls>, most: usize) {
+    let places = Arc::new(Semaphore::new(most));
     while let Ok(place) = places.clone().acquire_owned().await {
         let Ok((connection, _)) = listener.accept().await else {
             // The process has too many open files, most likely.

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use ridethrough_gateway::{Gateway, GatewayNews, GatewaySettings, ListStore, Notice};
 use ridethrough_server::{Server, Tls};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::time::timeout;
@@ -154,8 +155,11 @@ impl GatewayArgs {
         let code = runtime.block_on(async {
             let (count, pinned) = (config.servers.len(), Pinned::of(&config));
             let gateway = gateway(config, &voice);
+            // Before anybody is told that it is there.
+            let hangups = reload::hear();
             let following = async {
-                reload::follow(&path, pinned, &gateway, &door, &voice).await;
+                let followed = reload::Followed { path: &path, hangups, pinned };
+                followed.follow(&gateway, &door, &voice).await;
                 // It never ends by itself.
                 std::future::pending::<()>().await;
             };
@@ -195,7 +199,11 @@ impl GatewayArgs {
         voice: &Voice,
     ) -> Result<ExitCode> {
         let socket = self.socket.as_deref().map(OwnersSocket::bind).transpose()?;
-        let server = Server::new(gateway.clone(), access.policy, self.http.settings(), |_| {});
+        // Each session may have a stream open, and calls under way beside it.
+        let connections = usize::from(self.http.sessions) + 384;
+        raise_file_limit();
+        let settings = self.http.settings().connections(connections);
+        let server = Server::new(gateway.clone(), access.policy, settings, |_| {});
         door.is_of(&server);
         if let Some(path) = &self.socket {
             let path = safe(&path.to_string_lossy());
@@ -209,7 +217,8 @@ impl GatewayArgs {
         };
         let code = tokio::select! {
             code = stop.asked() => code,
-            () = accept(listener, server.clone(), tls) => 1,
+            // More than may stay, so that there is room for those that are being closed.
+            () = accept(listener, server.clone(), tls, connections + 256) => 1,
             () = on_socket => 1,
         };
         drain(&server, voice).await;
@@ -293,6 +302,15 @@ fn kept_path() -> String {
     crate::kept::state()
         .map(|it| safe(&it.join("gateway-token").to_string_lossy()))
         .unwrap_or_default()
+}
+
+/// Lets this process have as many files open as it may: connections are files, and many systems let a process
+/// have 1,024 unless it asks for more.
+fn raise_file_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Without it, connections are let in as others are closed.
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// The name of the variable in the lines that a person may copy.

@@ -197,8 +197,18 @@ impl Catalogue {
         Ok(result.with_members(next))
     }
 
-    /// Returns where the name of a tool or prompt leads.
+    /// Returns where the name of a tool or prompt leads. A server that is alone and whose list was never read
+    /// gets every name that its rules do not forbid: it says itself what there is.
     pub(crate) fn route(&self, kind: ListKind, name: &str, view: &View) -> Option<Route> {
+        if let Scope::One(server) = &view.scope
+            && !self.knows(server, kind, view)
+        {
+            let listed = self.listed(server)?;
+            let original = listed.rules.original_alone(name)?;
+            let is_passed = listed.may_call_unread(kind, original, view);
+            return is_passed
+                .then(|| Route { server: server.clone(), original: original.to_owned() });
+        }
         let owner = match &view.scope {
             Scope::All => self.names.get(&kind)?.owner(name)?,
             Scope::One(server) => self.listed(server)?.alone.get(&kind)?.owner(name)?,

@@ -59,6 +59,16 @@ pub(crate) fn no_link(server: &str, why: &str) -> Answer {
     Facts::unsent("noLink").at(server).answer(code::SERVER_ERROR, &message)
 }
 
+/// Returns the answer for a list that was never read and cannot be read now.
+pub(crate) fn unread(server: &str, method: &str, why: Option<&str>) -> Answer {
+    let why = why.unwrap_or("it has not answered");
+    let message = format!(
+        "server `{server}`: {method} has no answer: {why}\n  tried: it was waited for, and no earlier list is known\n\
+         hint: try again later"
+    );
+    Facts::unsent("noList").at(server).answer(code::SERVER_ERROR, &message)
+}
+
 /// Returns the refusal of a call for which there is no server. It may belong to one of the servers that could
 /// not be asked, if there are any.
 pub(crate) fn unknown(what: &str, name: &str, unread: &[Arc<str>]) -> Answer {

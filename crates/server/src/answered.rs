@@ -109,7 +109,7 @@ mod tests {
             (SMALL, Version::HTTP_2, vec![SMALL]),
         ] {
             let text: Bytes = (0..size).map(|byte| byte as u8).collect();
-            let connection = Arc::<Connections>::default().admit();
+            let connection = Arc::new(Connections::new(1)).admit();
             let body = Full::new(text.clone()).boxed_unsync();
             let mut answered = Answered::new(body, connection.connection.answer(), version);
             let (mut pieces, mut left) = (Vec::new(), size as u64);

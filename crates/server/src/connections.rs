@@ -18,9 +18,11 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 /// All open connections.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Connections {
     table: Mutex<Table>,
+    /// The most authenticated connections.
+    most: usize,
 }
 
 #[derive(Debug, Default)]
@@ -74,6 +76,11 @@ struct Stall {
 pub(crate) struct NoPlace;
 
 impl Connections {
+    /// Creates an empty table with places for this many authenticated connections.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { table: Mutex::default(), most }
+    }
+
     /// Admits a connection. If too many have not shown the token, the one among them that was silent for
     /// longest is closed.
     pub(crate) fn admit(self: &Arc<Self>) -> OpenConnection {
@@ -83,10 +90,16 @@ impl Connections {
         table.open.insert(connection.number, connection.clone());
         let unauthenticated = table.count(Standing::Unauthenticated);
         drop(table);
-        if unauthenticated > MOST_UNAUTHENTICATED {
+        if unauthenticated > self.most_unauthenticated() {
             self.make_room();
         }
         OpenConnection { connections: self.clone(), connection }
+    }
+
+    /// The most connections without the token. One needs a place only for the head of one request; but a client
+    /// that makes many calls at once opens many connections at once.
+    fn most_unauthenticated(&self) -> usize {
+        (self.most / 3).max(1)
     }
 
     /// Closes the connection that was silent for longest among those that have not shown the token. Returns
@@ -101,7 +114,7 @@ impl Connections {
             return Ok(());
         }
         let table = self.table();
-        if table.count(Standing::Authenticated) >= MOST_AUTHENTICATED
+        if table.count(Standing::Authenticated) >= self.most
             && !table.close_longest_silent(Standing::Authenticated)
         {
             return Err(NoPlace);
@@ -358,10 +371,6 @@ impl Drop for ConnectionRoom {
     }
 }
 
-/// The most connections without the token. One needs a place only for the head of one request.
-pub(crate) const MOST_UNAUTHENTICATED: usize = 128;
-/// The most authenticated connections: many times what the clients of all sessions need.
-pub(crate) const MOST_AUTHENTICATED: usize = 384;
 /// How long a connection that has not shown the token may take for the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long an authenticated connection may have no request.

@@ -40,7 +40,7 @@ impl Server {
         settings: Settings,
         tell: impl Fn(SessionNews) + Send + Sync + 'static,
     ) -> Self {
-        let connections = Arc::<Connections>::default();
+        let connections = Arc::new(Connections::new(settings.connections));
         let sessions =
             Sessions::new(Arc::new(backend), settings, Arc::new(tell), connections.clone());
         let handler = RequestHandler::new(access, Arc::new(sessions), connections.clone());

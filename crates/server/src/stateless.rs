@@ -44,7 +44,7 @@ use crate::sessions::Sessions;
 use crate::streams::Carries;
 
 use call::StatelessCall;
-use conversation::SharedConversation;
+use conversation::{NotOpened, SharedConversation};
 use holds::Holds;
 use listening::Listening;
 use listens::{Filter, LISTEN, MOST_RESOURCES};
@@ -126,7 +126,13 @@ impl Stateless {
         for _ in 0..2 {
             let conversation = match self.conversation(caller).await {
                 Ok(conversation) => conversation,
-                Err(unavailable) => return reply::unavailable(Some(&request.id), &unavailable),
+                Err(NotOpened::Refused(refusal)) => {
+                    let refusal = answers::written(&request.id, &refusal, "", None);
+                    return reply::pieces(StatusCode::OK, refusal);
+                }
+                Err(NotOpened::Unavailable(unavailable)) => {
+                    return reply::unavailable(Some(&request.id), &unavailable);
+                }
             };
             connection.serves(conversation.session.number);
             let done = match &*request.method {
@@ -208,7 +214,7 @@ impl Stateless {
     }
 
     /// Returns the conversation of a principal; it is opened if there is none.
-    async fn conversation(&self, caller: &Caller) -> Result<Arc<SharedConversation>, Unavailable> {
+    async fn conversation(&self, caller: &Caller) -> Result<Arc<SharedConversation>, NotOpened> {
         let slot = {
             let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
             if shared.len() >= MANY && !shared.contains_key(caller) {
@@ -232,7 +238,7 @@ impl Stateless {
         // This fails only if the runtime shuts down, and then no request is answered.
         opening.await.unwrap_or_else(|_| {
             let what = "the server is being stopped".to_owned();
-            Err(Unavailable { what, retry_after: Duration::from_secs(1) })
+            Err(Unavailable { what, retry_after: Duration::from_secs(1) }.into())
         })
     }
 }

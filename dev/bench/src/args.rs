@@ -76,21 +76,24 @@ fn picked(bars: &str) -> Result<BTreeSet<String>> {
     let all = all();
     let picked: BTreeSet<_> = bars.split(',').map(|it| it.trim().to_uppercase()).collect();
     if let Some(unknown) = picked.iter().find(|it| !all.contains(*it)) {
-        bail!("`{unknown}` is no bar: they are P1 to P{COUNT}");
+        bail!("`{unknown}` is no bar: they are P1 to P{COUNT}, {}", GATEWAY.join(", "));
     }
     Ok(picked)
 }
 
 fn all() -> BTreeSet<String> {
-    (1..=COUNT).map(|number| format!("P{number}")).collect()
+    let client = (1..=COUNT).map(|number| format!("P{number}"));
+    client.chain(GATEWAY.map(str::to_owned)).collect()
 }
 
 const COUNT: usize = 12;
+/// The bars of the gateway.
+const GATEWAY: [&str; 4] = ["G3", "G4", "G5", "H1"];
 
 pub(crate) const USAGE: &str = "\
 Usage: ./bench [--quick] [--only P3,P4] [--rivals] [--json FILE] [--write]
 
-Measures the client and the bridge against floors that are built beside them, in turns, and prints
+Measures the client, the bridge and the gateway against floors that are built beside them, in turns, and prints
 what must be, what should be and what is. Progress is told on stderr.
 
   --quick      fewer rounds and calls; under 5 minutes in all
@@ -112,7 +115,7 @@ mod tests {
     fn without_a_word_everything_of_ours_is_measured_and_nothing_is_written() {
         let args = measured(&[]);
 
-        assert_eq!((args.pace, args.rivals, args.only.len()), (Pace::FULL, Rivals::LeftOut, 12));
+        assert_eq!((args.pace, args.rivals, args.only.len()), (Pace::FULL, Rivals::LeftOut, 16));
         assert!(args.json.is_none() && !args.is_written);
     }
 

@@ -26,8 +26,17 @@ fn of_thread(task: &Path) -> Result<u64> {
 
 /// Returns the memory that a process holds, in bytes.
 pub(crate) fn memory(process: u32) -> Result<u64> {
+    status(process, "VmRSS:")
+}
+
+/// Returns the most memory that a process has ever held, in bytes.
+pub(crate) fn peak(process: u32) -> Result<u64> {
+    status(process, "VmHWM:")
+}
+
+fn status(process: u32, key: &str) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(key));
     let kib = line.and_then(|it| it.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
     Ok(kib.context("the system does not tell how much memory it holds")? << 10)
 }

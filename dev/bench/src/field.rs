@@ -13,6 +13,8 @@ pub(crate) struct Field {
     pub(crate) ours: Contestant,
     pub(crate) rivals: Vec<Contestant>,
     pub(crate) bridges: Vec<Contestant>,
+    /// Proxies from HTTP to HTTP.
+    pub(crate) proxies: Vec<Contestant>,
 }
 
 /// Whether rivals are measured, too.
@@ -28,9 +30,11 @@ impl Field {
             Rivals::Installed => (rivals::clients()?, rivals::bridges()?),
             Rivals::LeftOut => (Vec::new(), Vec::new()),
         };
+        // It is both, by its flags.
+        let proxies = bridges.iter().filter(|it| it.name == "mcp-proxy").cloned().collect();
         let floor = Contestant::new("floor", beside("floor-client")?);
         let ours = Contestant::new("ours", beside("ours-client")?);
-        Ok(Self { floor, ours, rivals, bridges })
+        Ok(Self { floor, ours, rivals, bridges, proxies })
     }
 
     /// Returns the clients, the floor first and ours second.

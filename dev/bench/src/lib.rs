@@ -1,4 +1,4 @@
-//! Figures of the client and of the bridge, as ratios to floors of one run; `./bench` builds and runs it.
+//! Figures of the client, of the bridge and of the gateway, as ratios to floors of one run; `./bench` builds and runs it.
 //!
 //! A runner hosts one server and starts each contestant as a process of its own, so that the system reports
 //! its cost. Contestants take turns, round by round, so that other load on this machine affects all of them
@@ -16,6 +16,7 @@ mod cost;
 mod decoder;
 mod field;
 mod figure;
+mod gateway;
 mod host;
 mod outage;
 mod pace;

@@ -91,7 +91,7 @@ const BEGIN: &str = "<!-- measured: ./bench --write replaces what follows -->";
 const END: &str = "<!-- measured: end -->";
 
 /// The charts: name, title and the figures in each.
-const CHARTS: [(&str, &str, &[&str]); 7] = [
+const CHARTS: [(&str, &str, &[&str]); 8] = [
     ("connections", "Connections", &["P1", "P2"]),
     ("calls", "What a call costs", &["P3", "P4", "P5"]),
     ("megabyte", "An answer of a megabyte", &["P6"]),
@@ -99,6 +99,7 @@ const CHARTS: [(&str, &str, &[&str]); 7] = [
     ("sessions", "Many sessions", &["P9", "P10"]),
     ("decoder", "The decoder of event streams", &["P11"]),
     ("outage", "A server that is away for a second", &["P12"]),
+    ("gateway", "The gateway", &["G3", "G4", "G5", "H1"]),
 ];
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::field::Field;
 use crate::figure::{Figure, Verdict};
 use crate::pace::Pace;
 use crate::server::Server;
-use crate::{bridge, calls, connections, decoder, outage, page, report, sessions};
+use crate::{bridge, calls, connections, decoder, gateway, outage, page, report, sessions};
 
 /// Carries out these arguments, and returns the exit code.
 pub fn run(words: &[String]) -> ExitCode {
@@ -58,7 +58,7 @@ fn serve() -> Result<ExitCode> {
 /// A group of figures that are measured together.
 type Group = (&'static [&'static str], fn(&Field, Pace) -> Result<Vec<Figure>>);
 
-const GROUPS: [Group; 10] = [
+const GROUPS: [Group; 14] = [
     (&["P1"], connections::sequential),
     (&["P2"], connections::crowded),
     (&["P3", "P4"], calls::sequential),
@@ -69,6 +69,10 @@ const GROUPS: [Group; 10] = [
     (&["P10"], sessions::many),
     (&["P11"], |_, pace| decoder::measure(pace)),
     (&["P12"], outage::measure),
+    (&["G3"], gateway::calls),
+    (&["G4"], gateway::sessions),
+    (&["G5"], gateway::neighbours),
+    (&["H1"], gateway::hostile),
 ];
 
 fn measure(args: &Args) -> Result<Vec<Figure>> {

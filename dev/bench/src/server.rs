@@ -6,8 +6,10 @@
 
 mod answer;
 mod body;
+mod sickness;
 mod tls;
 
+pub(crate) use sickness::Sickness;
 pub(crate) use tls::Authority;
 
 use std::collections::BTreeMap;
@@ -27,6 +29,7 @@ use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
 use answer::Desk;
+use sickness::Condition;
 
 /// A server that runs on a thread of its own until it is dropped.
 pub(crate) struct Server {
@@ -89,6 +92,11 @@ impl Server {
         self.tally.paths().get(&format!("/{way}/{name}")).copied().unwrap_or_default()
     }
 
+    /// Makes it behave like this from here on.
+    pub(crate) fn fall_ill(&self, sickness: Sickness) {
+        self.tally.condition.set(sickness);
+    }
+
     /// Returns how many standing streams are open, of all paths.
     pub(crate) fn standing(&self) -> u64 {
         self.tally.standing.load(Ordering::Relaxed)
@@ -110,6 +118,7 @@ impl Drop for Server {
 struct Tally {
     connections: Mutex<BTreeMap<String, u64>>,
     standing: AtomicU64,
+    condition: Condition,
 }
 
 impl Tally {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ridethrough_gateway::Gateway;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 
 use super::config::{self, GatewayConfig};
@@ -15,41 +15,49 @@ use super::door::Door;
 use super::pins;
 use crate::expose::voice::Voice;
 
-/// Reads the files again whenever one of them changes, or a SIGHUP comes. Of the servers that are pinned, what
-/// was approved is read again when that changes.
-pub(super) async fn follow(
-    path: &Path,
-    mut pinned: Pinned,
-    gateway: &Gateway,
-    door: &Door,
-    voice: &Voice,
-) {
-    // Where it cannot be heard, the file is still looked at.
-    let mut hangups = signal(SignalKind::hangup()).ok();
-    let mut seen = [mark(path), door.tokens_file().as_deref().and_then(mark)];
-    loop {
-        let is_asked = tokio::select! {
-            () = hangup(&mut hangups) => true,
-            () = sleep(LOOK) => false,
-        };
-        pinned.follow(gateway);
-        let now = [mark(path), door.tokens_file().as_deref().and_then(mark)];
-        if !is_asked && now == seen {
-            continue;
-        }
-        seen = now;
-        match config::read(path) {
-            Ok(config) => {
-                let count = config.servers.len();
-                pinned = Pinned::of(&config);
-                // Rights first: what is new must not be seen by those who may not.
-                gateway.set_access(config.access.rights.clone());
-                door.renew(&config.access, &config.tokens, voice);
-                gateway.set_servers(config.servers).await;
-                voice.tell(&format!("the config file was read again: {count} servers"));
+/// Hears SIGHUP from here on: one that nobody hears would end the process. Where it cannot be heard, the files
+/// are still looked at.
+pub(super) fn hear() -> Option<Signal> {
+    signal(SignalKind::hangup()).ok()
+}
+
+/// What may change while the gateway runs.
+pub(super) struct Followed<'a> {
+    pub(super) path: &'a Path,
+    pub(super) hangups: Option<Signal>,
+    pub(super) pinned: Pinned,
+}
+
+impl Followed<'_> {
+    /// Reads the files again whenever one of them changes, or a SIGHUP comes. Of the servers that are pinned, what
+    /// was approved is read again when that changes.
+    pub(super) async fn follow(self, gateway: &Gateway, door: &Door, voice: &Voice) {
+        let Self { path, mut hangups, mut pinned } = self;
+        let mut seen = [mark(path), door.tokens_file().as_deref().and_then(mark)];
+        loop {
+            let is_asked = tokio::select! {
+                () = hangup(&mut hangups) => true,
+                () = sleep(LOOK) => false,
+            };
+            pinned.follow(gateway);
+            let now = [mark(path), door.tokens_file().as_deref().and_then(mark)];
+            if !is_asked && now == seen {
+                continue;
             }
-            Err(misuse) => {
-                voice.tell(&format!("{}; what was read before stays in force", misuse.what));
+            seen = now;
+            match config::read(path) {
+                Ok(config) => {
+                    let count = config.servers.len();
+                    pinned = Pinned::of(&config);
+                    // Rights first: what is new must not be seen by those who may not.
+                    gateway.set_access(config.access.rights.clone());
+                    door.renew(&config.access, &config.tokens, voice);
+                    gateway.set_servers(config.servers).await;
+                    voice.tell(&format!("the config file was read again: {count} servers"));
+                }
+                Err(misuse) => {
+                    voice.tell(&format!("{}; what was read before stays in force", misuse.what));
+                }
             }
         }
     }
@@ -78,7 +86,7 @@ impl Pinned {
     }
 }
 
-async fn hangup(signal: &mut Option<tokio::signal::unix::Signal>) {
+async fn hangup(signal: &mut Option<Signal>) {
     match signal {
         Some(signal) => {
             signal.recv().await;

@@ -177,7 +177,7 @@ impl ComparedClient {
 fn ours(role: Role) -> Result<ComparedClient> {
     let (name, what, program) = match role {
         Role::Bridge => ("bridge", "this project's `ridethrough bridge`", host(&[])?),
-        Role::Client => ("ridethrough", "this project", ourselves()?),
+        Role::Client => ("ridethrough", "this project", ourselves(&[])?),
     };
     Ok(ComparedClient {
         name: name.to_owned(),

@@ -11,7 +11,7 @@ mod script;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use player::play as play_script;
+pub(crate) use player::{ScriptAccess, play as play_script};
 pub(super) use script::read as read_script;
 
 use std::io::{self, Write};
@@ -19,19 +19,23 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use ridethrough::Client;
+use ridethrough::{Client, ClientBuilder};
 use ridethrough_lab::adapter::{Line, Step};
 use ridethrough_oauth::OAuth;
 use ridethrough_oauth::person::Browser;
 use ridethrough_oauth::store::MemoryStore;
 use tokio::runtime;
 
+use super::through_gateway::{gateway, listen};
 use crate::misuse::Misuse;
 
 /// The arguments of `ridethrough lab drive`.
 #[derive(clap::Args)]
 #[command(after_long_help = PROTOCOL)]
 pub(crate) struct DriveArgs {
+    /// Put a gateway of ours between the client and the server
+    #[arg(long)]
+    through_gateway: bool,
     /// The MCP endpoint, such as `http://127.0.0.1:8080/mcp`.
     url: String,
     /// A file with the steps: a JSON list.
@@ -45,23 +49,35 @@ pub(super) fn play(args: &DriveArgs) -> Result<ExitCode> {
         .enable_all()
         .build()
         .context("no threads could be started to run the client on")?;
-    let played = runtime.block_on(play_at(&args.url, script));
+    let played = runtime.block_on(args.play(script));
     // Whatever is still under way, such as a name lookup, is of no interest any more.
     runtime.shutdown_background();
     played
 }
 
-async fn play_at(url: &str, script: Vec<Step>) -> Result<ExitCode> {
-    // The client is built and dropped: a URL that no client takes is wrong usage, and not a step's failure.
-    Client::builder(url).build().map_err(|error| Misuse {
-        what: format!("no client can be made: {error}"),
-        tried: "its settings were checked; nothing was sent".to_owned(),
-        hint: "change what is named above; a URL looks like `http://127.0.0.1:8080/mcp`".to_owned(),
-    })?;
-    match play_script(|| Client::builder(url), login(), script, write).await {
-        // A reader that closed stdout early is no failure.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        told => told.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),
+impl DriveArgs {
+    async fn play(&self, script: Vec<Step>) -> Result<ExitCode> {
+        // The client is built and dropped: a URL that no client takes is wrong usage, and not a step's failure.
+        Client::builder(&self.url).build().map_err(|error| Misuse {
+            what: format!("no client can be made: {error}"),
+            tried: "its settings were checked; nothing was sent".to_owned(),
+            hint: "change what is named above; a URL looks like `http://127.0.0.1:8080/mcp`"
+                .to_owned(),
+        })?;
+        match play_script(|access| self.begin(access), login(), script, write).await {
+            // A reader that closed stdout early is no failure.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+            told => told.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),
+        }
+    }
+
+    fn begin(&self, access: ScriptAccess) -> Result<ClientBuilder, String> {
+        if !self.through_gateway {
+            return access.on(Client::builder(&self.url));
+        }
+        let url = self.url.clone();
+        let gateway = gateway(move || access.clone().on(Client::builder(&url)));
+        listen(gateway).map_err(|error| format!("no gateway could be started: {error}"))
     }
 }
 

@@ -17,6 +17,7 @@ mod show;
 mod stdio;
 #[cfg(test)]
 mod tests;
+mod through_gateway;
 mod wrong;
 
 use std::process::ExitCode;

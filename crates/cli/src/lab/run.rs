@@ -1,5 +1,6 @@
 //! `ridethrough lab run`: plays scenarios with a client, and reports how it did.
 
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,6 +17,7 @@ use tokio::time::Instant;
 
 use super::choice::ScenarioChoice;
 use super::progress::Progress;
+use super::through_gateway;
 use crate::misuse::Misuse;
 use crate::talk::safe;
 use crate::{until, writable};
@@ -31,6 +33,9 @@ pub(crate) struct RunArgs {
     /// The client is a bridge behind a host that has a session: it is not asked to do without one, nor to log in
     #[arg(long, requires = "client")]
     bridge: bool,
+    /// Put our own client through, with a gateway of ours between it and the server: its verdicts must not change
+    #[arg(long, conflicts_with = "client")]
+    through_gateway: bool,
     /// What the client is called in reports [default: the command]
     #[arg(long)]
     name: Option<String>,
@@ -65,6 +70,13 @@ pub(super) fn play(args: &RunArgs) -> Result<ExitCode> {
     if scenarios.len() < all {
         let left = all - scenarios.len();
         eprintln!("{left} scenarios are about logins, which no bridge begins: they are left out");
+    }
+    let (scenarios, exempt): (Vec<_>, Vec<_>) = scenarios.into_iter().partition(|scenario| {
+        !args.through_gateway || through_gateway::exempt(&scenario.id).is_none()
+    });
+    for scenario in exempt {
+        let why = through_gateway::exempt(&scenario.id).unwrap_or_default();
+        eprintln!("{} is left out: {why}", scenario.id);
     }
     let contender = RunClient::new(args)?;
     // Checked before the minutes that a run may take.
@@ -124,7 +136,12 @@ impl RunClient {
                 let program = if args.bridge { program.before_a_bridge() } else { program };
                 (command.clone(), with_browser(program)?, command.clone())
             }
-            None => ("ridethrough lab drive".to_owned(), ourselves()?, "ridethrough".to_owned()),
+            None if args.through_gateway => {
+                let program = ourselves(&["--through-gateway"])?.before_a_bridge();
+                let name = "ridethrough through its gateway".to_owned();
+                ("ridethrough lab drive --through-gateway".to_owned(), program, name)
+            }
+            None => ("ridethrough lab drive".to_owned(), ourselves(&[])?, "ridethrough".to_owned()),
         };
         Ok(Self { name: args.name.clone().unwrap_or(name), command, program })
     }
@@ -139,9 +156,11 @@ fn absent(command: &str) -> Misuse {
 }
 
 /// Returns our own client, driven by the adapter protocol like all others.
-pub(super) fn ourselves() -> Result<Program> {
+pub(super) fn ourselves(flags: &[&str]) -> Result<Program> {
     let this = std::env::current_exe().context("this program does not know its own path")?;
-    with_browser(Program::new([this.as_os_str(), "lab".as_ref(), "drive".as_ref()]))
+    let words = ["lab", "drive"].into_iter().chain(flags.iter().copied());
+    let words = std::iter::once(this.into_os_string()).chain(words.map(OsString::from));
+    with_browser(Program::new(words))
 }
 
 /// Gives the program a browser, by which it can log in.

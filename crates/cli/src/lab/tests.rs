@@ -57,7 +57,7 @@ async fn put_through(scenario: &Scenario) -> Score {
                 said.send(text).map_err(std::io::Error::other)
             };
             let login = login_on(&stage);
-            play_script(|| client_on(&stage), login, script, tell).await.unwrap();
+            play_script(|access| access.on(client_on(&stage)), login, script, tell).await.unwrap();
         }) as futures_util::future::BoxFuture<'static, ()>
     });
     run_on(&stage, scenario, &client).await

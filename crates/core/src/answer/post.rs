@@ -149,6 +149,11 @@ fn suspect(
     ours: Option<&Ours>,
 ) -> Option<SignsOfLoss> {
     let named = ours.filter(|ours| ours.names_us);
+    // A gateway or a bridge reports what became of a call at another server, also in that server's words: they
+    // say nothing about the session here.
+    if named.is_some_and(|ours| ours.answer.is_report()) {
+        return None;
+    }
     let words = words.unwrap_or_default();
     let wants_handshake = phrases::names_no_handshake(&words);
     let is_named = match carried {

@@ -55,9 +55,10 @@ impl Json {
         }
     }
 
-    /// Returns an object in `source`, with the places of its members.
+    /// Returns an object in `source`, with the places of its members if that list is whole.
     pub(super) fn kept_object(source: &Bytes, value: &[u8], members: Vec<Member>) -> Self {
-        let index = (value.len() >= LARGE && value.starts_with(b"{")).then(|| Arc::new(members));
+        let is_whole = value.starts_with(b"{") && members.len() <= scan::MOST_LISTED;
+        let index = (value.len() >= LARGE && is_whole).then(|| Arc::new(members));
         Self { index, ..Self::kept_from(source, value) }
     }
 

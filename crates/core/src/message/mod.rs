@@ -83,6 +83,14 @@ impl Answer {
         }
     }
 
+    /// Whether this is an error that reports what became of a call at another server, as a gateway does: its
+    /// `data` has `server` and `mayHaveRun`.
+    pub(crate) fn is_report(&self) -> bool {
+        let Self::Error(json) = self else { return false };
+        let data = json.member("data");
+        data.is_some_and(|data| data.pick(["server", "mayHaveRun"]).iter().all(Option::is_some))
+    }
+
     /// Returns the code and message, if this is an error.
     pub fn error(&self) -> Option<RpcError> {
         match self {

@@ -34,7 +34,8 @@ pub(super) fn members(text: &[u8], mut each: impl FnMut(Member)) -> Option<()> {
 
 /// Calls `each` with the members of the object in this text and, for a member of the name `nesting` that is an
 /// object, with that object's members, in one pass over the bytes. Those of other members are not listed, which
-/// for many small ones would cost several times their size.
+/// for many small ones would cost several times their size; for this reason a list ends with one member more
+/// than [`MOST_LISTED`].
 pub(super) fn nested_members(
     text: &[u8],
     nesting: &[u8],
@@ -46,7 +47,9 @@ pub(super) fn nested_members(
             b'{' if text[key.clone()] == *nesting => walk(text, start, |key, at| {
                 let end = value_end(text, at)?;
                 let key = key.start - start..key.end - start;
-                inner.push(Member { key, value: at - start..end - start });
+                if inner.len() <= MOST_LISTED {
+                    inner.push(Member { key, value: at - start..end - start });
+                }
                 Some(end)
             })?,
             _ => value_end(text, start)?,
@@ -323,6 +326,10 @@ impl Nesting {
         }
     }
 }
+
+/// The most members of an object whose places are noted. Results have a handful; tens of thousands of rows are
+/// elements of one member.
+pub(super) const MOST_LISTED: usize = 1024;
 
 #[cfg(test)]
 mod tests;

@@ -122,6 +122,13 @@ impl Listed {
         was_listed && is_passed && view.rights.allows(&self.name, kind, original, &unknown)
     }
 
+    /// Whether a caller may call this of a server whose list was never read: the server says itself what there
+    /// is.
+    pub(crate) fn may_call_unread(&self, kind: ListKind, original: &str, view: &View) -> bool {
+        let is_passed = kind != ListKind::Tools || self.passes_unlisted(original);
+        is_passed && view.rights.allows(&self.name, kind, original, &Json::empty_object())
+    }
+
     /// Puts a list in the place of the one that was known. Returns whether it differs, and what a person
     /// should know.
     pub(crate) fn replace(

@@ -96,6 +96,14 @@ impl Rules {
     pub(crate) fn name_alone(&self, original: &str) -> String {
         self.renames.get(original).map_or(original, String::as_str).to_owned()
     }
+
+    /// Returns what the server calls this, where it is alone and its list is not known; `None` if the name was
+    /// given up for another.
+    pub(crate) fn original_alone<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        let renamed = self.renames.iter().find(|(_, given)| *given == name);
+        let kept = (!self.renames.contains_key(name)).then_some(name);
+        renamed.map(|(original, _)| original.as_str()).or(kept)
+    }
 }
 
 /// Whether a tool says of itself that it changes nothing.

@@ -56,6 +56,29 @@ fn without_a_prefix_the_first_server_keeps_the_name() {
 }
 
 #[test]
+fn a_server_alone_whose_list_was_never_read_gets_what_its_rules_do_not_forbid() {
+    let rules = Rules {
+        renames: [("read".to_owned(), "look".to_owned())].into(),
+        deny: vec!["del*".to_owned()],
+        ..Rules::default()
+    };
+    let strict = Rules { is_read_only: true, ..Rules::default() };
+    let mut catalogue = with(&[("a", rules), ("b", strict)]);
+    let route = |catalogue: &Catalogue, server: &str, name: &str| {
+        let route = catalogue.route(ListKind::Tools, name, &Scope::One(server.into()));
+        route.map(|it| it.original)
+    };
+
+    assert_eq!(route(&catalogue, "a", "echo").as_deref(), Some("echo"));
+    assert_eq!(route(&catalogue, "a", "look").as_deref(), Some("read"));
+    for (server, name) in [("a", "read"), ("a", "delete"), ("b", "echo"), ("c", "echo")] {
+        assert_eq!(route(&catalogue, server, name), None, "{server} {name}");
+    }
+    catalogue.replace("a", ListKind::Tools, &[tool("read")]);
+    assert_eq!(route(&catalogue, "a", "echo"), None, "its list is known");
+}
+
+#[test]
 fn renames_filters_and_hidden_tools_hold_for_lists_and_calls() {
     let rules = Rules {
         renames: [("read".to_owned(), "look".to_owned())].into(),

@@ -70,11 +70,22 @@ async fn greet(context: &Arc<Context>, params: Option<&Json>) -> Answer {
     context.introduce(greeting::identity(params));
     let view = context.view();
     let (upstreams, asker) = (context.state.seen(&view), context.asker());
-    let unknown = upstreams.iter().filter(|it| it.described(&view.principal).is_none());
-    // It goes on when the second is over.
-    let reaching = unknown.map(|upstream| context.state.reach(upstream, &asker).done);
+    let is_new =
+        |it: &&Arc<Upstream>| it.described(&view.principal).is_none() && it.refused().is_none();
+    // It goes on when the time is over.
+    let reaching = upstreams.iter().filter(is_new);
+    let reaching = reaching.map(|upstream| context.state.reach(upstream, &asker).done);
+    let reaching: Vec<_> = reaching.collect();
+    let is_alone = matches!(view.scope, Scope::One(_));
     // Whoever is late, or failed, has not described itself.
-    let _ = timeout(PATIENCE, join_all(reaching.collect::<Vec<_>>())).await;
+    let longest = if is_alone { PATIENCE_ALONE } else { PATIENCE };
+    let _ = timeout(longest, join_all(reaching)).await;
+    if let (true, [server]) = (is_alone, &*upstreams)
+        && let Some(refused) = server.refused()
+    {
+        // Somebody must do something about it, and nothing else would say so.
+        return fault::unanswered(server.name(), &refused);
+    }
     let described = |it: &Arc<Upstream>| {
         let said = it.described(&view.principal);
         (it.name().clone(), said.map(|server| server.as_initialized()))
@@ -101,6 +112,12 @@ async fn list(context: &Context, kind: ListKind, params: Option<&Json>) -> Answe
     };
     // Rights may have changed while servers were asked.
     let view = context.view();
+    if let (Scope::One(server), false) = (&view.scope, stale.is_empty())
+        && !state.catalogue().knows(server, kind, &view)
+    {
+        let why = state.upstream(server).and_then(|it| GatewayState::why_unread(&it, kind, &view));
+        return fault::unread(server, kind.method(), why.as_deref());
+    }
     let catalogue = state.catalogue();
     match catalogue.page(kind, cursor.as_deref(), &view, &stale) {
         Ok(page) => {
@@ -262,5 +279,7 @@ fn gone(server: &str) -> Answer {
     Answer::refusal(code::INVALID_PARAMS, &format!("the server `{server}` is not here any more"))
 }
 
+/// How long a greeting waits for a server that is alone: a person may be asked to log in.
+const PATIENCE_ALONE: Duration = Duration::from_secs(5);
 /// How long a call waits for lists that were never read.
 const FIRST_LOOK: Duration = Duration::from_secs(10);

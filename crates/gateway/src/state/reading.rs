@@ -13,7 +13,7 @@ use ridethrough_server::Principal;
 use tokio::time::{Instant, timeout};
 
 use super::{GatewayState, PATIENCE, lock};
-use crate::catalogue::{Audience, Share, View};
+use crate::catalogue::{Audience, Scope, Share, View};
 use crate::news::GatewayNews;
 use crate::upstreams::{Asker, Link, Refresh, Upstream, fetch};
 
@@ -174,6 +174,7 @@ impl GatewayState {
             let mut lists = lock(&upstream.lists);
             let mut last = |audience: &Audience| {
                 let list = lists.entry((audience.clone(), kind)).or_default();
+                list.why = fetched.as_ref().err().cloned();
                 list.last.replace((Instant::now(), is_good))
             };
             let mut before = None;
@@ -252,14 +253,22 @@ impl GatewayState {
         is_unread.unwrap_or(true)
     }
 
-    /// Waits for the lists of all servers that a caller sees, but for none that is sick longer than a second.
-    /// Returns those whose lists are what was last known.
+    /// Returns why a list of this server could not be read the last time, in one line.
+    pub(crate) fn why_unread(upstream: &Upstream, kind: ListKind, view: &View) -> Option<String> {
+        let lists = lock(&upstream.lists);
+        view.audiences(upstream.share()).find_map(|it| lists.get(&(it, kind))?.why.clone())
+    }
+
+    /// Waits for the lists of all servers that a caller sees, but for none that is sick longer than a second,
+    /// unless the server is alone and nothing can stand in for its list. Returns those whose lists are what was
+    /// last known.
     pub(crate) async fn renew(
         self: &Arc<Self>,
         kind: ListKind,
         view: &View,
         asker: &Asker,
     ) -> BTreeSet<Arc<str>> {
+        let is_alone = matches!(view.scope, Scope::One(_));
         let waiting = self.seen(view).into_iter().map(|upstream| {
             let said = upstream.described(&view.principal);
             let can = said.is_none_or(|it| it.can(kind.capability()));
@@ -267,7 +276,11 @@ impl GatewayState {
             let refresh = can.then(|| self.refresh(&upstream, kind, asker));
             async move {
                 let refresh = refresh?;
-                let longest = patience(&upstream, is_known);
+                let longest = if is_alone && !is_known {
+                    NOTHING_TO_SHOW
+                } else {
+                    patience(&upstream, is_known)
+                };
                 let left = (refresh.began + longest).saturating_duration_since(Instant::now());
                 let is_good = timeout(left, refresh.done).await.unwrap_or(false);
                 (!is_good).then(|| upstream.name().clone())
@@ -310,6 +323,9 @@ fn patience(upstream: &Upstream, is_known: bool) -> Duration {
     if is_started { FIRST_START } else { PATIENCE }
 }
 
+/// How long the list of a server that is alone waits for it, if there is nothing to show instead: as long as a
+/// call waits for a server that is down, and a little longer.
+const NOTHING_TO_SHOW: Duration = Duration::from_secs(40);
 /// How long a list waits for a process to start, if there is nothing to show instead.
 const FIRST_START: Duration = Duration::from_secs(10);
 /// A list that was read within this time is not read again.

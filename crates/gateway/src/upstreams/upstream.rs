@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use ridethrough::error::{CallError, Kind};
 use ridethrough::server::{Identity, Server};
-use ridethrough::{Client, Era};
+use ridethrough::{Client, Era, Error};
 use ridethrough_core::message::{Json, ListKind};
 use ridethrough_server::Principal;
 use serde_json::json;
@@ -25,6 +26,8 @@ pub(crate) struct Upstream {
     links: Mutex<BTreeMap<Audience, Arc<Link>>>,
     /// What it said of itself, to all or to a principal.
     described: Mutex<BTreeMap<Audience, Server>>,
+    /// When it last refused the credentials, and with what.
+    refused: Mutex<Option<(Instant, CallError)>>,
     /// Whether it has sessions, if that is known and decides who shares its links.
     found_share: OnceLock<Share>,
     is_sick: AtomicBool,
@@ -42,6 +45,8 @@ pub(crate) struct ListState {
     pub(crate) running: Option<Refresh>,
     /// When it was last read, and whether that succeeded.
     pub(crate) last: Option<(Instant, bool)>,
+    /// Why it could not be read the last time, if it could not.
+    pub(crate) why: Option<String>,
     /// Whether it must be read again when the running request is over.
     pub(crate) is_outdated: bool,
 }
@@ -65,6 +70,7 @@ impl Upstream {
             settings,
             links: Mutex::default(),
             described: Mutex::default(),
+            refused: Mutex::default(),
             found_share: OnceLock::new(),
             is_sick: AtomicBool::new(false),
             recalled: Mutex::default(),
@@ -104,7 +110,16 @@ impl Upstream {
 
     /// Connects, if that was never done, and keeps what the server says of itself.
     pub(crate) async fn describe(&self, link: &Link) {
-        let Ok(server) = link.client.connect().await else { return };
+        let server = match link.client.connect().await {
+            Ok(server) => server,
+            Err(Error::Call(error)) if error.kind == Kind::Unauthorized => {
+                *lock(&self.refused) = Some((Instant::now(), error));
+                return;
+            }
+            // It may be well the next time.
+            Err(_) => return,
+        };
+        *lock(&self.refused) = None;
         if !server.version.era().has_sessions() {
             // It keeps nothing of a client, so nothing is shared that should not be.
             let _ = self.found_share.set(Share::All);
@@ -158,6 +173,13 @@ impl Upstream {
         lock(&self.lists).retain(|(it, _), _| it != audience);
         lock(&self.described).remove(audience);
         lock(&self.recalled).remove(audience);
+    }
+
+    /// Returns with what the server has just refused the credentials, if it has. For a moment it need not be
+    /// asked again, and neither need a person who did not log in.
+    pub(crate) fn refused(&self) -> Option<CallError> {
+        let refused = lock(&self.refused);
+        refused.as_ref().filter(|(at, _)| at.elapsed() < MOMENT).map(|(_, error)| error.clone())
     }
 
     /// Returns the link for a conversation. It is opened if there is none, which does not wait: a client
@@ -291,4 +313,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How long refused credentials are not tried again for another greeting.
+const MOMENT: Duration = Duration::from_secs(10);
 const TELLING: Duration = Duration::from_secs(30);

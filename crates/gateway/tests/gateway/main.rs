@@ -5,8 +5,10 @@
 mod admitting;
 mod asking;
 mod calling;
+mod crossing;
 mod listing;
 mod mixing;
+mod raw_caller;
 mod rig;
 mod sharing;
 mod sickening;

@@ -92,7 +92,8 @@ pub(crate) fn rig_of(servers: &[&Behind]) -> Rig {
     Rig::new(servers.iter().map(|it| it.settings.clone()).collect())
 }
 
-struct To(Way);
+/// The way to a server, as the gateway goes it.
+pub(crate) struct To(pub(crate) Way);
 
 impl Connect for To {
     fn builder(&self) -> Result<ClientBuilder, String> {

@@ -7,10 +7,11 @@ use std::time::Duration;
 use ridethrough::model::Notification;
 use ridethrough::{Era, Json};
 use ridethrough_gateway::{GatewaySettings, ListKind, ListStore, ServerSettings};
-use ridethrough_server::Principal;
+use ridethrough_server::{AccessPolicy, Principal, Server, Settings, Token};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::rig::{Behind, ERAS, Rig, WayState, call, names, rig_of, secs};
+use crate::rig::{Behind, ERAS, Rig, To, Way, WayState, call, names, rig_of, secs};
+use crate::small_server::SmallServer;
 
 /// The gateway has known the server before, or never reached it.
 #[tokio::test(start_paused = true)]
@@ -100,6 +101,55 @@ async fn a_session_that_dies_behind_a_living_one_is_renewed_under_it() {
     let second = call(&client, "a_who").await;
     assert_ne!(first, second);
     assert_eq!(call(&client, "a_echo").await, r#"a {"a":1}"#);
+}
+
+/// There is nothing to stand in, and no other server that could be slowed.
+#[tokio::test(start_paused = true)]
+async fn the_list_of_a_server_alone_that_was_never_read_is_waited_for_and_its_calls_are_passed_on()
+{
+    let a = Behind::new("a", &["echo"]);
+    a.way.set(WayState::Refuses);
+    let rig = rig_of(&[&a]);
+    let client = rig.builder(Era::Legacy, "/mcp/a").build().unwrap();
+    client.connect().await.unwrap();
+    let way = a.way.clone();
+    tokio::spawn(async move {
+        sleep(secs(8)).await;
+        way.set(WayState::Open);
+    });
+
+    let (list, answer) = tokio::join!(names(&client), call(&client, "echo"));
+
+    assert_eq!(list, ["echo"]);
+    assert_eq!(answer, r#"a {"a":1}"#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_list_of_a_server_alone_that_cannot_be_read_is_an_error_and_no_empty_list() {
+    let a = Behind::new("a", &["echo"]);
+    a.way.set(WayState::Refuses);
+    let rig = rig_of(&[&a]);
+    let client = rig.builder(Era::Legacy, "/mcp/a").build().unwrap();
+
+    let error = client.tools().timeout(secs(90)).await.unwrap_err().to_string();
+
+    assert!(error.contains("server `a`: tools/list has no answer"), "{error}");
+}
+
+/// A session would look as if all were well.
+#[tokio::test(start_paused = true)]
+async fn a_server_alone_that_refuses_the_credentials_is_not_greeted_for() {
+    let small = SmallServer::new("a", &["echo"]);
+    let access = AccessPolicy::new([127, 0, 0, 1].into(), Token::new("an0ther").ok());
+    let way = Way::new(Server::new(small, access, Settings::default(), |_| {}));
+    let rig = Rig::new(vec![ServerSettings::new("a", To(way))]);
+
+    let alone = rig.builder(Era::Legacy, "/mcp/a").build().unwrap();
+    let error = alone.connect().await.unwrap_err().to_string();
+    let among_others = rig.client(Era::Legacy).connect().await;
+
+    assert!(error.contains("was not authorized"), "{error}");
+    assert!(among_others.is_ok(), "others may be well: {among_others:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -27,6 +27,8 @@ struct Inner {
     lists: AtomicUsize,
     /// What was heard, as it was written.
     heard: Mutex<Vec<String>>,
+    /// The first call of each pair, whose answer waits for the second.
+    pairs: Mutex<BTreeMap<u64, (Talk, Id, String)>>,
 }
 
 impl SmallServer {
@@ -39,6 +41,7 @@ impl SmallServer {
             begun: AtomicU64::new(0),
             lists: AtomicUsize::new(0),
             heard: Mutex::default(),
+            pairs: Mutex::default(),
         }));
         server.set_tools(tools);
         server
@@ -193,6 +196,7 @@ impl Talk {
         let inner = self.server.0.clone();
         match params["name"].as_str().unwrap() {
             "hang" => {}
+            "pair" => self.pair(id, &params["arguments"]),
             "who" => self.answer(id, text(&format!("{} {}", inner.name, self.number))),
             "ask" => {
                 let number = 1000 + self.asked.len() as u64;
@@ -221,6 +225,26 @@ impl Talk {
             }
             _ => self.answer(id, text(&format!("{} {}", inner.name, params["arguments"]))),
         }
+    }
+
+    /// Answers a call when another of the same pair has come, and then the later one first.
+    fn pair(&self, id: &Id, arguments: &Value) {
+        let said = arguments["text"].as_str().unwrap().to_owned();
+        let number = arguments["pair"].as_u64().unwrap();
+        let mut pairs = self.server.0.pairs.lock().unwrap();
+        match pairs.remove(&number) {
+            None => drop(pairs.insert(number, (self.shared(), id.clone(), said))),
+            Some((first, first_id, first_said)) => {
+                drop(pairs);
+                self.answer(id, text(&said));
+                first.answer(&first_id, text(&first_said));
+            }
+        }
+    }
+
+    fn shared(&self) -> Self {
+        let (server, said) = (self.server.clone(), self.said.clone());
+        Self { server, number: self.number, said, asked: BTreeMap::new() }
     }
 
     fn answer(&self, id: &Id, result: Value) {

@@ -53,13 +53,13 @@ async fn progress_comes_before_the_answer_that_it_leads_to() {
     }
 }
 
-fn client(url: &str, era: Era) -> Client {
+pub(crate) fn client(url: &str, era: Era) -> Client {
     let credentials = StaticBearer::new(OWNER).unwrap();
     Client::builder(url).eras(era).credentials(credentials).build().unwrap()
 }
 
 /// Serves on a port that is free, and returns the address.
-async fn listen(server: Server) -> String {
+pub(crate) async fn listen(server: Server) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -71,7 +71,8 @@ async fn listen(server: Server) -> String {
     format!("http://{address}/mcp")
 }
 
-struct At(String);
+/// The way to a server at a URL.
+pub(crate) struct At(pub(crate) String);
 
 impl Connect for At {
     fn builder(&self) -> Result<ClientBuilder, String> {

@@ -2,9 +2,9 @@ use super::*;
 
 #[tokio::test(start_paused = true)]
 async fn the_longest_silent_connection_without_the_token_makes_room() {
-    let connections = Arc::<Connections>::default();
+    let connections = Arc::new(Connections::new(MOST));
     let mut all = Vec::new();
-    for _ in 0..MOST_UNAUTHENTICATED {
+    for _ in 0..MOST / 3 {
         all.push(connections.admit());
         tokio::time::advance(Duration::from_millis(1)).await;
     }
@@ -21,21 +21,21 @@ async fn the_longest_silent_connection_without_the_token_makes_room() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_with_the_token_makes_no_room_for_one_without() {
-    let connections = Arc::<Connections>::default();
+    let connections = Arc::new(Connections::new(MOST));
     let known = connections.admit();
     connections.authenticate(&known.connection).unwrap();
 
-    let others: Vec<_> = (0..2 * MOST_UNAUTHENTICATED).map(|_| connections.admit()).collect();
+    let others: Vec<_> = (0..2 * (MOST / 3)).map(|_| connections.admit()).collect();
 
     assert!(!is_closing(&known));
-    assert_eq!(others.iter().filter(|it| !is_closing(it)).count(), MOST_UNAUTHENTICATED);
+    assert_eq!(others.iter().filter(|it| !is_closing(it)).count(), MOST / 3);
 }
 
 #[tokio::test(start_paused = true)]
 async fn connections_with_the_token_make_room_for_each_other_but_not_in_the_middle_of_an_answer() {
-    let connections = Arc::<Connections>::default();
+    let connections = Arc::new(Connections::new(MOST));
     let (mut all, mut busy) = (Vec::new(), Vec::new());
-    for _ in 0..MOST_AUTHENTICATED {
+    for _ in 0..MOST {
         let admitted = connections.admit();
         busy.push(admitted.connection.answer());
         connections.authenticate(&admitted.connection).unwrap();
@@ -54,7 +54,7 @@ async fn connections_with_the_token_make_room_for_each_other_but_not_in_the_midd
 #[tokio::test(start_paused = true)]
 async fn a_connection_without_the_token_is_closed_after_10_s_of_silence_and_one_with_it_after_60_s()
 {
-    let connections = Arc::<Connections>::default();
+    let connections = Arc::new(Connections::new(MOST));
     let (unknown, known) = (connections.admit(), connections.admit());
     connections.authenticate(&known.connection).unwrap();
     let began = Instant::now();
@@ -67,7 +67,7 @@ async fn a_connection_without_the_token_is_closed_after_10_s_of_silence_and_one_
 
 #[tokio::test(start_paused = true)]
 async fn who_does_not_read_goes_after_a_minute_and_who_reads_slowly_does_not() {
-    let connections = Arc::<Connections>::default();
+    let connections = Arc::new(Connections::new(MOST));
     let (silent, slow) = (connections.admit(), connections.admit());
     let answering = [&silent, &slow].map(|it| it.connection.answer());
     for it in [&silent, &slow] {
@@ -96,7 +96,7 @@ async fn who_does_not_read_goes_after_a_minute_and_who_reads_slowly_does_not() {
 
 #[tokio::test(start_paused = true)]
 async fn only_those_of_a_session_are_closed_for_its_sake() {
-    let connections = Arc::<Connections>::default();
+    let connections = Arc::new(Connections::new(MOST));
     let all: Vec<_> = (0..3).map(|_| connections.admit()).collect();
     all[0].connection.serves(1);
     all[1].connection.serves(2);
@@ -115,7 +115,7 @@ async fn only_those_of_a_session_are_closed_for_its_sake() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_of_which_no_piece_is_taken_for_a_minute_closes_its_connection() {
-    let connections = Arc::<Connections>::default();
+    let connections = Arc::new(Connections::new(MOST));
     let (lazy, slow) = (connections.admit(), connections.admit());
     let began = Instant::now();
     let (unread, read) = (lazy.connection.answer(), slow.connection.answer());
@@ -141,7 +141,7 @@ async fn an_answer_of_which_no_piece_is_taken_for_a_minute_closes_its_connection
 
 #[tokio::test(start_paused = true)]
 async fn the_requests_of_a_connection_hold_256_kib_together_and_give_them_back() {
-    let connections = Arc::<Connections>::default();
+    let connections = Arc::new(Connections::new(MOST));
     let (one, other) = (connections.admit(), connections.admit());
 
     let mut half = one.connection.hold(MOST_HELD / 2).unwrap();
@@ -159,3 +159,6 @@ async fn the_requests_of_a_connection_hold_256_kib_together_and_give_them_back()
 fn is_closing(admitted: &OpenConnection) -> bool {
     admitted.connection.state().is_closing
 }
+
+/// The places for connections with the token.
+const MOST: usize = 21;

@@ -18,7 +18,7 @@ use ridethrough_core::message::{Answer, Id, Incoming, Json, Message, code, notif
 use ridethrough_core::mirror::Mirrors;
 use ridethrough_core::stateless::{can_ask, needed};
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::listens::Listens;
 use super::question::CallState;
@@ -44,10 +44,32 @@ pub(crate) struct SharedConversation {
     pub(crate) listens: Listens,
     /// The log level that the backend was told.
     level: Mutex<Option<LogLevel>>,
-    /// The arguments that tools mirror in headers; `None` if the list of tools must be requested first.
-    mirrors: tokio::sync::Mutex<Option<Arc<HashMap<String, Mirrors>>>>,
+    mirrors: tokio::sync::Mutex<KnownMirrors>,
     /// The number of changes of the tools.
     tools: AtomicU64,
+}
+
+/// The arguments that tools mirror in headers.
+#[derive(Default)]
+struct KnownMirrors {
+    /// By tool; `None` if the list of tools must be requested first.
+    by_tool: Option<Arc<HashMap<String, Mirrors>>>,
+    /// When a list that could not be read is requested again.
+    again_at: Option<Instant>,
+}
+
+/// Why there is no conversation.
+#[derive(Clone, Debug)]
+pub(crate) enum NotOpened {
+    /// The backend has answered `initialize` by an error.
+    Refused(Answer),
+    Unavailable(Unavailable),
+}
+
+impl From<Unavailable> for NotOpened {
+    fn from(unavailable: Unavailable) -> Self {
+        Self::Unavailable(unavailable)
+    }
 }
 
 impl SharedConversation {
@@ -56,7 +78,7 @@ impl SharedConversation {
     pub(crate) async fn open(
         sessions: &Arc<Sessions>,
         caller: &Caller,
-    ) -> Result<Arc<Self>, Unavailable> {
+    ) -> Result<Arc<Self>, NotOpened> {
         let session = sessions.begin(caller).await?;
         let unclaimed = Unclaimed::new(session.clone());
         let late = || Unavailable {
@@ -74,17 +96,17 @@ impl SharedConversation {
                 Over::Closed(_) => Duration::ZERO,
                 Over::Died(ending) => ending.retry_after,
             };
-            return Err(Unavailable { what: over.story(), retry_after });
+            return Err(Unavailable { what: over.story(), retry_after }.into());
         }
-        let Some(Answer::Result(initialized)) = answer else {
-            let said = answer.and_then(|answer| answer.error()).unwrap_or_default();
-            let what = format!("`{}` refuses `initialize`: {}", sessions.name(), said.message);
-            return Err(Unavailable { what, retry_after: Duration::ZERO });
+        let initialized = match answer {
+            Some(Answer::Result(initialized)) => initialized,
+            Some(refusal) => return Err(NotOpened::Refused(refusal)),
+            None => return Err(late().into()),
         };
         let greeted =
             ParsedMessage::notification("notifications/initialized", Some(&Json::empty_object()));
         if session.tell(Posted::of(greeted)).await.is_err() {
-            return Err(late());
+            return Err(late().into());
         }
         unclaimed.claim();
         let conversation = Arc::new(Self {
@@ -183,18 +205,24 @@ impl SharedConversation {
             return None;
         }
         let mut known = self.mirrors.lock().await;
-        if known.is_none() {
+        if known.by_tool.is_none() {
+            if known.again_at.is_some_and(|again| Instant::now() < again) {
+                return None;
+            }
             let before = self.tools.load(Ordering::Acquire);
             let listing = timeout(PATIENCE_FOR_A_CALL, self.list_mirrors());
-            let listed = Arc::new(listing.await.ok()??);
+            let Some(listed) = listing.await.ok().flatten() else {
+                known.again_at = Some(Instant::now() + PAUSE);
+                return None;
+            };
             let found = listed.get(tool).cloned();
             // A list that has changed meanwhile is requested again the next time.
             if self.tools.load(Ordering::Acquire) == before {
-                *known = Some(listed);
+                known.by_tool = Some(Arc::new(listed));
             }
             return found;
         }
-        known.as_ref().and_then(|known| known.get(tool).cloned())
+        known.by_tool.as_ref().and_then(|known| known.get(tool).cloned())
     }
 
     async fn list_mirrors(&self) -> Option<HashMap<String, Mirrors>> {
@@ -291,7 +319,7 @@ impl SharedConversation {
             (method, params) => {
                 if method == notification::TOOLS_CHANGED {
                     self.tools.fetch_add(1, Ordering::AcqRel);
-                    *self.mirrors.lock().await = None;
+                    *self.mirrors.lock().await = KnownMirrors::default();
                 }
                 self.listens.tell(method, params.as_ref());
             }
@@ -358,6 +386,8 @@ fn hello() -> Json {
 const PATIENCE: Duration = Duration::from_secs(120);
 /// How long calls wait for the list of tools, which says what their headers must repeat. Without it they are
 /// passed on: the backend reads the body only.
-const PATIENCE_FOR_A_CALL: Duration = Duration::from_secs(10);
+const PATIENCE_FOR_A_CALL: Duration = Duration::from_secs(1);
+/// How long calls do not wait for a list that could not be read.
+const PAUSE: Duration = Duration::from_secs(10);
 /// Of the list of tools.
 const MOST_PAGES: usize = 100;

@@ -1,6 +1,6 @@
 //! The answers of the server: a legacy server of 2025-11-25 with two tools.
 
-use std::convert::Infallible;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 
 use super::Tally;
 use super::body::Says;
+use super::sickness::Sickness;
 
 /// The state that all requests share.
 pub(super) struct Desk {
@@ -60,12 +61,16 @@ impl Desk {
         *self.tally.paths().entry(request.uri().path().to_owned()).or_default() += 1;
     }
 
-    pub(super) async fn answer(
-        &self,
-        request: Request<Incoming>,
-    ) -> Result<Response<Says>, Infallible> {
+    pub(super) async fn answer(&self, request: Request<Incoming>) -> io::Result<Response<Says>> {
         if !self.knows(&request) {
             return Ok(plain(StatusCode::NOT_FOUND));
+        }
+        match self.tally.condition.now() {
+            Sickness::None => {}
+            Sickness::Dies => return Err(io::ErrorKind::ConnectionReset.into()),
+            Sickness::Floods => return Ok(stream(Says::flood())),
+            Sickness::Hangs => return std::future::pending().await,
+            Sickness::Lies => return Ok(stream(Says::event(Bytes::from_static(LIE)))),
         }
         match *request.method() {
             Method::DELETE => Ok(plain(StatusCode::OK)),
@@ -181,6 +186,9 @@ fn big() -> String {
     )
 }
 
+/// An answer to nobody, and something that is no message.
+const LIE: &[u8] =
+    b"data: {\"jsonrpc\":\"2.0\",\"id\":987654321,\"result\":{}}\n\ndata: <html>\n\n";
 const MEGABYTE: usize = 1_000_000;
 const SESSION: &str = "mcp-session-id";
 const JSON: HeaderValue = HeaderValue::from_static("application/json");

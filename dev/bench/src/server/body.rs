@@ -24,6 +24,8 @@ enum End {
     Unannounced,
     /// In a write of its own, once the bytes are out.
     Apart { has_paused: bool },
+    /// Never: the same bytes come again and again, as fast as they are read.
+    Flood,
     /// Never.
     Never(#[allow(dead_code, reason = "it counts as long as it lives")] Standing),
 }
@@ -46,6 +48,11 @@ impl Says {
 
     pub(super) const fn event_apart(bytes: Bytes) -> Self {
         Self { bytes: Some(bytes), end: End::Apart { has_paused: false } }
+    }
+
+    /// Returns a body of log messages without end.
+    pub(super) fn flood() -> Self {
+        Self { bytes: None, end: End::Flood }
     }
 
     /// Returns a body of one comment, so that the head goes out, and then silence.
@@ -75,6 +82,7 @@ impl Body for Says {
                 context.waker().wake_by_ref();
                 Poll::Pending
             }
+            End::Flood => Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(NOISE))))),
             End::Never(_) => Poll::Pending,
         }
     }
@@ -82,7 +90,9 @@ impl Body for Says {
     fn size_hint(&self) -> SizeHint {
         match self.end {
             End::AtOnce => SizeHint::with_exact(self.bytes.as_ref().map_or(0, Bytes::len) as u64),
-            End::Apart { .. } | End::Never(_) | End::Unannounced => SizeHint::default(),
+            End::Apart { .. } | End::Flood | End::Never(_) | End::Unannounced => {
+                SizeHint::default()
+            }
         }
     }
 }
@@ -92,3 +102,6 @@ impl Drop for Standing {
         self.0.standing.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+/// A log message.
+const NOISE: &[u8] = b"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"0123456789012345678901234567890123456789\"}}\n\n";

@@ -16,13 +16,13 @@ use tokio::time::{Instant, sleep};
 use super::ask::{self, ToolCall};
 use super::ear::Ear;
 
-/// Plays the steps in order. `begin` begins each client that the script asks for, with all settings but the
-/// token; `login` is how one of them logs in. `tell` is given each line as soon as its step has ended. Only
-/// `tell` can fail.
+/// Plays the steps in order. `begin` begins each client that the script asks for, with the token or login
+/// that it is given; `login` is how one of them logs in. `tell` is given each line as soon as its step has
+/// ended. Only `tell` can fail.
 ///
 /// Clients that were not closed by the script are dropped at the end.
 pub(crate) async fn play(
-    begin: impl Fn() -> ClientBuilder,
+    begin: impl Fn(ScriptAccess) -> Result<ClientBuilder, String>,
     login: OAuth,
     script: Vec<Step>,
     mut tell: impl FnMut(Line) -> io::Result<()>,
@@ -37,6 +37,28 @@ pub(crate) async fn play(
     Ok(())
 }
 
+/// How a client of a script is let in by the server: by a token, by a login, or without either.
+#[derive(Clone)]
+pub(crate) struct ScriptAccess {
+    bearer: Option<String>,
+    login: Option<OAuth>,
+}
+
+impl ScriptAccess {
+    /// Gives a client the token or the login.
+    pub(crate) fn on(self, mut builder: ClientBuilder) -> Result<ClientBuilder, String> {
+        if let Some(login) = self.login {
+            builder = builder.oauth(login).map_err(|error| error.to_string())?;
+        }
+        if let Some(token) = self.bearer {
+            let token = StaticBearer::new(token)
+                .map_err(|error| format!("`bearer` is no token: {error}"))?;
+            builder = builder.credentials(token);
+        }
+        Ok(builder)
+    }
+}
+
 struct DrivePlayer<Begin> {
     begin: Begin,
     /// The login, whose store outlives clients.
@@ -46,7 +68,7 @@ struct DrivePlayer<Begin> {
     ear: Ear,
 }
 
-impl<Begin: Fn() -> ClientBuilder> DrivePlayer<Begin> {
+impl<Begin: Fn(ScriptAccess) -> Result<ClientBuilder, String>> DrivePlayer<Begin> {
     async fn play(&mut self, step: Step) -> StepEnd {
         match step {
             Step::Call { tool, args, timeout_s, concurrency, cancel_after_s } => {
@@ -78,9 +100,11 @@ impl<Begin: Fn() -> ClientBuilder> DrivePlayer<Begin> {
         // The old client ends before the new one sends anything.
         self.client = None;
         let login = within.map(|within| self.login.clone().login_within(within));
-        let client = match make((self.begin)(), bearer, login) {
+        let made = (self.begin)(ScriptAccess { bearer, login })
+            .and_then(|builder| builder.build().map_err(|error| error.to_string()));
+        let client = match made {
             Ok(client) => client,
-            Err(fault) => return StepEnd::failed(fault),
+            Err(fault) => return StepEnd::failed(format!("no client was made: {fault}")),
         };
         self.ear.turn_to(&client);
         let connected = self.ear.during(ask::connect(&client)).await;
@@ -136,29 +160,6 @@ impl From<Result<Outcome, String>> for StepEnd {
             Err(error) => Self::failed(error),
         }
     }
-}
-
-/// Makes a client with this token or this login, if there is one.
-fn make(
-    builder: ClientBuilder,
-    bearer: Option<String>,
-    login: Option<OAuth>,
-) -> Result<Client, String> {
-    let builder = match login {
-        None => builder,
-        Some(login) => {
-            builder.oauth(login).map_err(|error| format!("no client was made: {error}"))?
-        }
-    };
-    let builder = match bearer {
-        None => builder,
-        Some(token) => {
-            let token = StaticBearer::new(token)
-                .map_err(|error| format!("no client was made: `bearer` is no token: {error}"))?;
-            builder.credentials(token)
-        }
-    };
-    builder.build().map_err(|error| format!("no client was made: {error}"))
 }
 
 /// Returns the outcome of one of several calls, and how long it took.

@@ -171,7 +171,7 @@ async fn a_server_that_cannot_be_reached_is_a_failed_step_and_the_client_finds_i
     let mut lines = Vec::new();
 
     let played = play_script(
-        || rig.builder(),
+        |access| access.on(rig.builder()),
         OAuth::new("nobody"),
         steps(script),
         |line| {
@@ -321,7 +321,9 @@ async fn the_playing_ends_when_nobody_takes_the_lines() {
     let script = steps(json!([{"op": "sleep", "s": 1}, {"op": "initialize"}]));
 
     let gone = || Err(io::ErrorKind::BrokenPipe.into());
-    let played = play_script(|| rig.builder(), OAuth::new("nobody"), script, |_| gone()).await;
+    let played =
+        play_script(|access| access.on(rig.builder()), OAuth::new("nobody"), script, |_| gone())
+            .await;
 
     assert_eq!(played.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     assert!(rig.mcp.log().is_empty());

@@ -52,6 +52,16 @@ fn words_of_a_lost_session_are_a_suspicion_under_a_4xx_a_503_and_in_an_error() {
     assert!(matches!(read(200, result), PostReading::Answer(_)));
 }
 
+/// A client behind a gateway began a session with the gateway after each of these.
+#[test]
+fn words_of_a_lost_session_in_the_report_of_a_gateway_are_about_another_server() {
+    let report = r#"{"id":7,"error":{"code":-32000,"message":"server `a`: 404: Session not found","data":{"server":"a","mayHaveRun":true}}}"#;
+
+    assert!(matches!(read(200, report), PostReading::Answer(_)));
+    let other = report.replace("server\"", "other\"");
+    assert!(matches!(read(200, &other), PostReading::Suspected(_)));
+}
+
 #[test]
 fn a_server_without_session_ids_loses_a_session_only_by_saying_that_there_was_no_handshake() {
     let read = |words| read_with(&head(400), words, Carried::NoSession);

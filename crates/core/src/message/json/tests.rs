@@ -42,6 +42,26 @@ fn a_string_is_copied_only_if_something_in_it_is_escaped() {
     assert!(matches!(plain.string(), Some(Cow::Borrowed("plain"))));
 }
 
+/// Places of five million members would take many times the memory of the text.
+#[test]
+fn the_places_of_very_many_members_are_not_kept_and_each_is_found() {
+    for (count, is_indexed) in [(scan::MOST_LISTED, true), (scan::MOST_LISTED + 1, false)] {
+        let members: Vec<_> = (0..count).map(|it| format!("\"k{it}\":{it}")).collect();
+        let text = Bytes::from(format!("{{\"result\":{{{}}}}}", members.join(",")));
+        let mut found = None;
+        scan::nested_members(&text, b"result", |member, inner| {
+            found = Some(Json::kept_object(&text, &text[member.value], inner));
+        })
+        .unwrap();
+
+        let object = found.unwrap();
+
+        assert_eq!(object.index.is_some(), is_indexed, "{count}");
+        let last = format!("k{}", count - 1);
+        assert_eq!(object.member(&last).unwrap().as_str(), (count - 1).to_string());
+    }
+}
+
 #[test]
 fn members_and_elements_are_parts_of_the_text() {
     let json = Json::new(r#"{"n":1.10,"list":[ {"a":1e2} , "\u00e9" ]}"#).unwrap();

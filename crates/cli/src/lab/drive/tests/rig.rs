@@ -32,7 +32,9 @@ impl Rig {
             lines.push(line);
             Ok(())
         };
-        play_script(|| self.builder(), OAuth::new("nobody"), steps(script), tell).await.unwrap();
+        play_script(|access| access.on(self.builder()), OAuth::new("nobody"), steps(script), tell)
+            .await
+            .unwrap();
         lines
     }
 
