@@ -27,7 +27,7 @@ fn every_fault_of_a_gateway_by_itself_breaks_no_promise_and_makes_a_difference()
         // What questions alone make of a world is seen beside one without them.
         let calm = if *fault == GatewayFault::Questions { GatewayFaults::none() } else { calm };
         let mut differences = 0;
-        for seed in 1..=3 {
+        for seed in 1..=2 {
             let live = |faults: &GatewayFaults| {
                 GatewayWorld { seed, faults: faults.clone(), calls: 25 }.live()
             };
@@ -46,7 +46,7 @@ fn two_thousand_calls_through_a_gateway_break_no_promise() {
 
     assert_eq!(summary.violations, []);
     assert!(summary.calls >= 2_000, "{summary}");
-    assert!(summary.faults > 150, "the worlds are too kind: {summary}");
+    assert!(summary.faults > 100, "the worlds are too kind: {summary}");
     assert!(summary.answered() > 1_000, "the worlds are too hard: {summary}");
     for what in ["kills", "questions answered", "reloads", "removals", "stops", "tricks"] {
         assert!(summary.counts.get(what).is_some_and(|it| *it > 1), "{what}: {summary}");

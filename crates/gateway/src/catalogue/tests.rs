@@ -65,7 +65,8 @@ fn a_server_alone_whose_list_was_never_read_gets_what_its_rules_do_not_forbid() 
     let strict = Rules { is_read_only: true, ..Rules::default() };
     let mut catalogue = with(&[("a", rules), ("b", strict)]);
     let route = |catalogue: &Catalogue, server: &str, name: &str| {
-        let route = catalogue.route(ListKind::Tools, name, &Scope::One(server.into()));
+        let alone = of_scope(&Scope::One(server.into()));
+        let route = catalogue.route(ListKind::Tools, name, &alone);
         route.map(|it| it.original)
     };
 
@@ -74,7 +75,7 @@ fn a_server_alone_whose_list_was_never_read_gets_what_its_rules_do_not_forbid() 
     for (server, name) in [("a", "read"), ("a", "delete"), ("b", "echo"), ("c", "echo")] {
         assert_eq!(route(&catalogue, server, name), None, "{server} {name}");
     }
-    catalogue.replace("a", ListKind::Tools, &[tool("read")]);
+    catalogue.replace("a", &Audience::Everybody, ListKind::Tools, &[tool("read")]);
     assert_eq!(route(&catalogue, "a", "echo"), None, "its list is known");
 }
 

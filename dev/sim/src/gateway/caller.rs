@@ -168,7 +168,7 @@ fn attended(builder: ClientBuilder, number: usize, record: &Record) -> ClientBui
     })
 }
 
-/// Returns the names that somebody expects who has read the config. Those that two servers claim are left out.
+/// Returns the names that a reader of the config expects. Those that two servers claim are left out.
 fn guessed(world: &GatewayShape, shape: &CallerShape) -> Vec<KnownTool> {
     let places = world.servers.iter().enumerate();
     let seen = places.filter(|(place, _)| shape.only.is_none_or(|only| only == *place));

@@ -160,7 +160,7 @@ impl GatewayLife {
                 if matches!(told, Told::Answered(_)) {
                     break;
                 }
-                // Calls that nobody answers may have all places of a server.
+                // Calls that wait for people may have all places of a server.
                 let most = if self.shape.places > 4 { 3 * A_MINUTE } else { 15 * A_MINUTE };
                 if began.elapsed() > most {
                     let what = format!("caller {number}, after {most:?}: {told}");
@@ -190,10 +190,10 @@ impl GatewayLife {
         let before: usize = self.sites.iter().map(GatewaySite::requests).sum();
         tokio::time::sleep(10 * A_MINUTE).await;
         let asked = self.sites.iter().map(GatewaySite::requests).sum::<usize>() - before;
-        // Links that nobody uses are closed, and standing streams may be opened again now and then.
+        // Unused links are closed, and standing streams may be opened again now and then.
         let most = 20 * self.sites.len() * (self.callers.len() + 1);
         if asked > most {
-            let what = format!("{asked} requests within ten minutes in which nobody called");
+            let what = format!("{asked} requests within ten minutes without a call");
             self.record.broken("a gateway without calls rests", what);
         }
     }
@@ -229,7 +229,8 @@ impl GatewayLife {
             site.site.host.retire();
         }
         self.networks.iter().for_each(Network::hang_up);
-        tokio::time::sleep(A_MINUTE).await;
+        // The streams of a session that is over can be resumed for a minute.
+        tokio::time::sleep(2 * A_MINUTE).await;
         self.lived(connections)
     }
 

@@ -2,7 +2,7 @@
 //! again while it runs.
 //!
 //! The gateway's tasks cannot be stopped from outside. When it is killed, its connections are reset and it can
-//! make no others; what is left of it is closed where nobody sees it.
+//! make no others; what is left of it is closed out of sight.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

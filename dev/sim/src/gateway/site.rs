@@ -146,7 +146,7 @@ impl GatewaySite {
         lock(&self.questions).remove(&question);
         let Some(Reaction::Answered(answer)) = reaction else { return sse.finish().await };
         let Some(content) = accepted(&answer) else {
-            let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": "nobody agreed"}});
+            let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": "the person declined"}});
             sse.message(None, &error).await;
             return sse.finish().await;
         };
@@ -218,7 +218,7 @@ impl GatewaySite {
                 self.site.host.clone().call(ask).await;
             }
             None => {
-                let body = ask.error(-32000, "nobody agreed");
+                let body = ask.error(-32000, "the person declined");
                 ask.json(body).await;
             }
         }
@@ -233,7 +233,7 @@ impl GatewaySite {
             let what = format!("{id}: {:?} answers for {:?}", ask.entry.session, open.session);
             self.record.broken("an answer comes from the session that was asked", what);
         }
-        // Whoever asked may have given up.
+        // The tool may have given up.
         let _ = open.tell.send(Reaction::Answered(message["result"].clone()));
     }
 
