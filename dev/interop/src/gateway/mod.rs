@@ -201,7 +201,7 @@ async fn pair(
     for feature in features {
         let limit = limit(revision, behind.kind, behind.name, feature.name());
         if let Some(limit) = limit.filter(|it| !it.is_asked) {
-            cells.push(cell(feature, Outcome::GatewayLimit(limit.instead)));
+            cells.push(cell(feature, Outcome::Limit(limit.instead)));
             continue;
         }
         host.forget();
@@ -210,7 +210,7 @@ async fn pair(
         let outcome = match (tried, limit) {
             (Ok(Happened::AsWanted), None) => Outcome::Passed,
             (Ok(Happened::AsWanted), Some(limit)) => Outcome::LimitGone(limit.instead),
-            (Ok(Happened::Instead), Some(limit)) => Outcome::GatewayLimit(limit.instead),
+            (Ok(Happened::Instead), Some(limit)) => Outcome::Limit(limit.instead),
             (Ok(Happened::Instead), None) => {
                 Outcome::Failed("it ended in doubt, which is documented nowhere".to_owned())
             }

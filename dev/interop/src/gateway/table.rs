@@ -72,7 +72,7 @@ fn mark<'a>(
     if all.iter().any(|it| it.outcome == Outcome::Passed) {
         return "yes".to_owned();
     }
-    let Some(Outcome::GatewayLimit(why)) = all.first().map(|it| &it.outcome) else {
+    let Some(Outcome::Limit(why)) = all.first().map(|it| &it.outcome) else {
         return String::new();
     };
     let place = notes.iter().position(|it| it == why).unwrap_or_else(|| {
