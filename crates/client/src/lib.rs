@@ -138,3 +138,8 @@ pub use ridethrough_core as machine;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// Compiles the program in the README of this crate.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;

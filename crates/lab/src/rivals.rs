@@ -163,7 +163,11 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Cargo,
         part: Part::Client,
         logs_in: false,
-        pins: &[("Cargo.toml", text!("rmcp/Cargo.toml")), ("Cargo.lock", text!("rmcp/Cargo.lock"))],
+        // Not named `Cargo.toml` here: Cargo leaves folders that have one out of the package of this crate.
+        pins: &[
+            ("Cargo.toml", text!("rmcp/manifest.toml")),
+            ("Cargo.lock", text!("rmcp/Cargo.lock")),
+        ],
         adapter: &[
             ("src/main.rs", text!("rmcp/src/main.rs")),
             ("src/client.rs", text!("rmcp/src/client.rs")),
@@ -249,6 +253,7 @@ mod tests {
         for entry in std::fs::read_dir(folder).unwrap() {
             let entry = entry.unwrap();
             let name = format!("{before}{}", entry.file_name().to_string_lossy());
+            let name = name.replace("manifest.toml", "Cargo.toml");
             if !entry.path().is_dir() {
                 files.push(name);
             } else if name == "src" {

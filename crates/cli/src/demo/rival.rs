@@ -108,7 +108,7 @@ fn shorten(text: &str) -> String {
     }
 }
 
-const SCORECARD: &str = include_str!("../../../../docs/scorecard.json");
+const SCORECARD: &str = include_str!("scorecard.json");
 /// The lab's words for verdicts; any other word means that the client was not run.
 const VERDICTS: [&str; 3] = ["fail", "pass", "soft"];
 const OURS: &str = "ridethrough";
