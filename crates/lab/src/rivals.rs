@@ -25,6 +25,8 @@ pub struct Rival {
     pub part: Part,
     /// Whether it can be asked to log in: its adapter can, or it does so by itself.
     pub logs_in: bool,
+    /// Whether it asks every server for a session, as the host of a bridge does: what spares bridges spares it.
+    pub asks_for_session: bool,
     /// Whether it runs over this project's Python package, which no package manager brings.
     pub needs_python_package: bool,
     /// Its files; those that pin versions come first.
@@ -109,6 +111,7 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Pip,
         part: Part::Client,
         logs_in: true,
+        asks_for_session: false,
         needs_python_package: false,
         pins: &[
             ("requirements.txt", text!("python/requirements.txt")),
@@ -127,6 +130,7 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Pip,
         part: Part::Client,
         logs_in: false,
+        asks_for_session: false,
         needs_python_package: false,
         pins: &[
             ("requirements.txt", text!("fastmcp/requirements.txt")),
@@ -141,6 +145,7 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Pip,
         part: Part::Client,
         logs_in: true,
+        asks_for_session: false,
         needs_python_package: true,
         pins: &[
             ("requirements.txt", text!("ridethrough-python/requirements.txt")),
@@ -155,6 +160,7 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Pip,
         part: Part::Client,
         logs_in: false,
+        asks_for_session: false,
         needs_python_package: true,
         pins: &[
             ("requirements.txt", text!("python+ridethrough/requirements.txt")),
@@ -169,6 +175,7 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Pip,
         part: Part::Client,
         logs_in: false,
+        asks_for_session: false,
         needs_python_package: true,
         pins: &[
             ("requirements.txt", text!("fastmcp+ridethrough/requirements.txt")),
@@ -183,6 +190,7 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Pip,
         part: Part::Client,
         logs_in: false,
+        asks_for_session: true,
         needs_python_package: true,
         pins: &[
             ("requirements.txt", text!("langchain+ridethrough/requirements.txt")),
@@ -197,6 +205,7 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Npm,
         part: Part::Client,
         logs_in: true,
+        asks_for_session: false,
         needs_python_package: false,
         pins: &[
             ("package.json", text!("typescript/package.json")),
@@ -215,6 +224,7 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Npm,
         part: Part::Client,
         logs_in: false,
+        asks_for_session: false,
         needs_python_package: false,
         pins: &[
             ("package.json", text!("typescript-v1/package.json")),
@@ -229,6 +239,7 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Cargo,
         part: Part::Client,
         logs_in: false,
+        asks_for_session: false,
         needs_python_package: false,
         pins: &[("Cargo.toml", text!("rmcp/Cargo.toml")), ("Cargo.lock", text!("rmcp/Cargo.lock"))],
         adapter: &[
@@ -250,6 +261,7 @@ pub const RIVALS: &[Rival] = &[
             logins: Some("MCP_REMOTE_CONFIG_DIR"),
         },
         logs_in: true,
+        asks_for_session: false,
         needs_python_package: false,
         pins: &[
             ("package.json", text!("mcp-remote/package.json")),
@@ -268,6 +280,7 @@ pub const RIVALS: &[Rival] = &[
             logins: None,
         },
         logs_in: false,
+        asks_for_session: false,
         needs_python_package: false,
         pins: &[
             ("requirements.txt", text!("mcp-proxy/requirements.txt")),

@@ -201,7 +201,11 @@ async fn theirs(workshop: &Workshop, rival: &Rival) -> ComparedClient {
             Role::Bridge,
             words.and_then(|words| bridged(&words, token).map_err(|error| error.to_string())),
         ),
-        Part::Client => (Role::Client, words.and_then(client)),
+        Part::Client => {
+            let program = words.and_then(client);
+            let spared = rival.asks_for_session;
+            (Role::Client, program.map(|it| if spared { it.before_a_bridge() } else { it }))
+        }
     };
     let [name, what, version] = [rival.name, rival.what, rival.version()].map(str::to_owned);
     ComparedClient { name, what, version, role, logs_in: rival.logs_in, program }
