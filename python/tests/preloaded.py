@@ -35,6 +35,10 @@ def serve(path: str, adapter: str) -> None:
     made = []
     play, player.main = player.main, made.append
     runpy.run_path(adapter, run_name="adapter")
+    for name in ("httpx", "httpx2"):
+        if name in sys.modules:
+            # The first client of a process reads certificates and imports the rest.
+            sys.modules[name].AsyncClient()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)

@@ -30,9 +30,10 @@ TESTS = {
         "tests/interaction",
         "tests/shared/test_streamable_http.py",
         "tests/client/test_http_unicode.py",
-        "tests/client/test_notification_response.py",
-        "tests/client/test_streamable_http.py",
         "tests/client/test_transport_stream_cleanup.py",
+        # Not `test_notification_response.py`: 6 of its 8 tests want the SDK's exact error for a refusal that the link
+        # repeats, waits for or reports with its facts. Not `test_streamable_http.py`: it calls methods of
+        # `StreamableHTTPTransport`, counts its POSTs, or wants its exact error for what the link recovers from.
     ],
 }[VERSION[0]]
 # Each kind of message in both directions, what is recovered, and resuming.

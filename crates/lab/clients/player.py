@@ -150,7 +150,9 @@ async def timed(doing):
 
 def told(error):
     """An error as its user sees it: name, message, codes, and the same of those inside and behind it."""
-    code, data = getattr(error, "code", None), getattr(error, "data", None)
+    # `mcp` 1.x has them in an object of their own.
+    facts_of = getattr(error, "error", error)
+    code, data = getattr(facts_of, "code", None), getattr(facts_of, "data", None)
     facts = [f"code {code}"] if isinstance(code, int) else []
     facts += [f"data {data}"] if data is not None else []
     text = f"{type(error).__name__}: {error}" + (f" ({', '.join(facts)})" if facts else "")
