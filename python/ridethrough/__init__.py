@@ -31,6 +31,7 @@ from .errors import (
 from .model import (
     Content,
     Event,
+    Notification,
     Progress,
     Prompt,
     PromptMessage,
@@ -65,6 +66,7 @@ __all__ = [
     "InvalidCall",
     "Login",
     "LoginFailed",
+    "Notification",
     "OAuth",
     "PeerMisbehaved",
     "Policy",

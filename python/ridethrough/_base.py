@@ -10,7 +10,7 @@ from typing import Any, Union
 from . import _items
 from ._native import Link
 from .errors import CallError, ServerError, call_error, server_error
-from .model import JSON, Event, Progress, Root
+from .model import JSON, Event, Notification, Progress, Root
 from .oauth import OAuth
 from .policy import Policy
 
@@ -26,6 +26,7 @@ TokenFn = Callable[[bool], Union[str, None, Awaitable[Union[str, None]]]]
 
 ProgressFn = Callable[[Progress], None]
 EventFn = Callable[[Event], None]
+NotificationFn = Callable[[Notification], None]
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 
@@ -66,6 +67,7 @@ class Base:
         oauth: OAuth | None = None,
         policy: Policy | None = None,
         on_event: EventFn | None = None,
+        on_notification: NotificationFn | None = None,
         sampling: Handler | None = None,
         elicitation: Handler | None = None,
         roots: Iterable[Root | str] | None = None,
@@ -101,6 +103,7 @@ class Base:
         settings.update({name: value for name, value in optional.items() if value is not None})
         self._token: TokenFn | None = token if callable(token) else None
         self._on_event = on_event
+        self._on_notification = on_notification
         self._handlers = {"sampling/createMessage": sampling, "elicitation/create": elicitation}
         # Wrong settings raise an error here, and not where the client is first used.
         self._link = Link(dumps(settings))
@@ -122,6 +125,15 @@ class Base:
                 self._on_event(event)
             except Exception:
                 logger.exception("`on_event` failed")
+
+    def _hear(self, text: bytes) -> None:
+        """Passes a notification of the server on to the application's function."""
+        if self._on_notification is None:
+            return
+        try:
+            self._on_notification(Notification._read(json.loads(text)))
+        except Exception:
+            logger.exception("`on_notification` failed")
 
     def _refuse(self, question: int, code: int, message: str) -> None:
         self._link.answer(question, dumps({"code": code, "message": message}), True)

@@ -39,6 +39,7 @@ class Loop(Protocol):
     def forget(self, fileno: int, keep: object) -> None: ...
     def waiter(self) -> Waiter: ...
     async def take_turn(self) -> None: ...
+    def current_task(self) -> Any: ...
     def spawn(self, work: Callable[[], Awaitable[None]], context: Context | None = None) -> Job: ...
 
 
@@ -102,6 +103,12 @@ class _AsyncioLoop:
 
     async def take_turn(self) -> None:
         """Lets earlier tasks start first. Nothing is needed: asyncio starts tasks in order."""
+
+    def current_task(self) -> Any:
+        """Returns the task that runs, if it can tell when it is done."""
+        import asyncio
+
+        return asyncio.current_task(self._loop)
 
     def spawn(self, work: Callable[[], Awaitable[None]], context: Context | None = None) -> Job:
         async def run() -> None:
@@ -207,6 +214,10 @@ class _TrioLoop:
         # Tasks of one turn run in any order, so only a second turn is sure to come after all of them.
         await trio.lowlevel.checkpoint()
         await trio.lowlevel.checkpoint()
+
+    def current_task(self) -> Any:
+        """Returns nothing: trio's tasks do not tell when they are done."""
+        return None
 
     def spawn(self, work: Callable[[], Awaitable[None]], context: Context | None = None) -> Job:
         import trio

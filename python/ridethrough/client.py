@@ -58,8 +58,8 @@ class Client(Base):
     def __init__(self, url: str, **settings: Any) -> None:
         """Creates a client.
 
-        The settings are `headers`, `token`, `policy`, `on_event`, `sampling`, `elicitation`, `roots`,
-        `client_info`, `message_limit` and `root_certificates`; all of them are optional.
+        The settings are `headers`, `token`, `oauth`, `policy`, `on_event`, `on_notification`, `sampling`,
+        `elicitation`, `roots`, `client_info`, `message_limit` and `root_certificates`; all are optional.
         """
         super().__init__({"url": url}, **settings)
         self._begin()
@@ -290,6 +290,8 @@ class Client(Base):
             self._tell(event)
             for queue in self._event_queues:
                 queue.put(event)
+        elif kind == _items.NOTIFICATION:
+            self._hear(text)
         elif kind == _items.QUESTION:
             self._answer(number, json.loads(text))
         elif kind == _items.WITHDRAWN:

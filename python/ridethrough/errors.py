@@ -40,8 +40,11 @@ class CallError(RidethroughError):
     """The base of errors without an answer. The subclasses say why; `kind` is their name for programs."""
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
-        super().__init__(facts.get("message", ""))
+        # A traceback shows these words alone: they must say whether the call may have run.
+        super().__init__(facts.get("report") or facts.get("message", ""))
         self._facts = dict(facts)
+        self.message: str = facts.get("message", "")
+        """What happened, in one line."""
         self.kind: str = facts.get("kind", "unknown")
         self.may_have_run = facts.get("mayHaveRun", True)
         self.attempts: int = facts.get("attempts", 0)

@@ -186,6 +186,19 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Notification:
+    """A message of the server that wants no answer."""
+
+    method: str
+    """Its method, such as `notifications/tools/list_changed`."""
+    params: Mapping[str, Any]
+
+    @classmethod
+    def _read(cls, raw: Mapping[str, Any]) -> Notification:
+        return cls(raw["method"], raw.get("params") or {})
+
+
+@dataclass(frozen=True)
 class Root:
     """A root that the server may work in."""
 

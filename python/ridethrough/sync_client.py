@@ -203,6 +203,8 @@ class SyncClient(Base):
                 report_progress(on_progress, text)
             elif kind == _items.EVENT:
                 self._tell(Event._read(json.loads(text)))
+            elif kind == _items.NOTIFICATION:
+                self._hear(text)
             elif kind == _items.QUESTION:
                 self._answer(about, json.loads(text))
             elif kind == _items.TOKEN:

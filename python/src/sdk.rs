@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use ridethrough::error::{CallError, Error};
 use ridethrough::event::{Answer, QuestionId};
 use ridethrough::server::{Identity, Server};
-use ridethrough::{Client, Era, Json};
+use ridethrough::{Client, Json};
 
 use crate::call_options::CallOptions;
 use crate::carried::TAG;
@@ -115,8 +115,6 @@ async fn greet(client: Client, params: Option<Json>) -> Result<Answer, CallError
     if let Some(identity) = identity {
         client.set_identity(identity);
     }
-    // The SDK asks for a session, and reads answers by the rules of that era.
-    client.prefer_era(Era::Legacy);
     let greeted = greeted(client.connect().await);
     client.keep_connected();
     greeted

@@ -44,6 +44,9 @@ pub(crate) struct Settings {
     /// subscriptions of its own.
     #[serde(default)]
     is_pinned_modern: bool,
+    /// Whether the SDK asks for a session without asking for the era first.
+    #[serde(default)]
+    prefers_session: bool,
     client_info: Option<Value>,
     capabilities: Option<Value>,
     roots: Option<Vec<RootSettings>>,
@@ -149,6 +152,9 @@ impl Settings {
         let speaks = if self.is_pinned_modern { Speaks::Modern } else { Speaks::Either };
         if speaks == Speaks::Modern {
             builder = builder.eras(Era::Modern);
+        } else if self.prefers_session {
+            // The SDK expects the server's questions and notifications as in a session.
+            builder = builder.prefer_era(Era::Legacy);
         }
         let wording = if self.is_for_sdk { Wording::WholeMessages } else { Wording::Plain };
         Ok(Prepared { builder, carried, tokens, wording, speaks })

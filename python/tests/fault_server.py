@@ -286,6 +286,16 @@ def lose_session(handler: Handler, message: dict[str, Any]) -> bool:
     return True
 
 
+def tell_first(handler: Handler, message: dict[str, Any]) -> bool:
+    """Sends a notification before the answer."""
+    params = {"level": "info", "data": "half done"}
+    handler.begin_stream()
+    handler.event({"jsonrpc": "2.0", "method": "notifications/message", "params": params})
+    handler.event({"jsonrpc": "2.0", "id": message["id"], "result": text("done")})
+    handler.end_stream()
+    return True
+
+
 def primed_cut(handler: Handler, message: dict[str, Any]) -> bool:
     """Begins a stream that can be resumed, and ends it without the answer."""
     handler.begin_stream()

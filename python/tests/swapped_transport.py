@@ -1,7 +1,8 @@
 """A pytest plugin that puts ridethrough's transport in the place of the SDK's, for the SDK's own tests.
 
-It counts the tests that open the transport, and leaves out those that `sdk_exceptions.txt` lists. One that
-fails with `DID NOT RAISE` breaks the event loop that all tests of its file share, so they are not even begun.
+It counts the tests that open the transport, and leaves out those that `sdk1_exceptions.txt` or `sdk2_exceptions.txt`
+lists. One that fails with `DID NOT RAISE` breaks the event loop that all tests of its file share, so they are not even
+begun.
 """
 
 from __future__ import annotations
@@ -11,13 +12,12 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+import mcp.client.streamable_http
 import pytest
 import trio.testing
 
-import mcp.client.client
-import mcp.client.streamable_http
-
 import ridethrough.mcp
+from ridethrough.mcp import _sdk
 
 opened: set[str] = set()
 current = ""
@@ -28,8 +28,18 @@ def counting(*arguments: Any, **options: Any) -> Any:
     return ridethrough.mcp.streamable_http_client(*arguments, **options)
 
 
+def counting_v1(*arguments: Any, **options: Any) -> Any:
+    opened.add(current)
+    return ridethrough.mcp.streamablehttp_client(*arguments, **options)
+
+
 mcp.client.streamable_http.streamable_http_client = counting  # type: ignore[assignment]
-mcp.client.client.streamable_http_client = counting  # type: ignore[assignment]
+if _sdk.IS_V1:
+    mcp.client.streamable_http.streamablehttp_client = counting_v1  # type: ignore[attr-defined]
+else:
+    import mcp.client.client
+
+    mcp.client.client.streamable_http_client = counting  # type: ignore[assignment]
 
 
 _MockClock: Any = trio.testing.MockClock
@@ -49,7 +59,8 @@ THREADS_ANSWER_WITHIN = 0.3
 def exceptions() -> dict[str, str]:
     """Returns the tests that cannot pass, each with its reason."""
     listed, reason = {}, ""
-    for line in (Path(__file__).parent / "sdk_exceptions.txt").read_text().splitlines():
+    file = "sdk1_exceptions.txt" if _sdk.IS_V1 else "sdk2_exceptions.txt"
+    for line in (Path(__file__).parent / file).read_text().splitlines():
         if line.startswith("#"):
             reason = line.strip("# ")
         elif line.strip():

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from fault_server import FaultServer, lose_session, reset_after, reset_before, status
+from fault_server import FaultServer, lose_session, reset_after, reset_before, status, tell_first
 
 import ridethrough
 from ridethrough import Client, Policy
@@ -82,10 +82,37 @@ def test_a_call_in_doubt_is_not_repeated_and_says_so(run: Run, server: FaultServ
         error = caught.value
         assert (error.kind, error.may_have_run, error.attempts) == ("interrupted", True, 1)
         assert "hint: check whether `write` took effect" in error.report
+        # A log or a traceback shows these words and nothing else.
+        assert "the server may have run it" in str(error)
+        assert error.message.startswith("tools/call `write` was interrupted") and "\n" not in error.message
         assert isinstance(error, ConnectionError)
         assert server.ran == ["echo", "write"]
         copy = pickle.loads(pickle.dumps(error))
         assert (str(copy), copy.report, copy.attempts) == (str(error), error.report, error.attempts)
+
+    run(main)
+
+
+def test_a_notification_reaches_the_application_before_the_answer(run: Run, server: FaultServer) -> None:
+    heard: list[ridethrough.Notification] = []
+
+    async def main() -> None:
+        async with Client(server.url, on_notification=heard.append) as client:
+            server.faults.append(tell_first)
+            assert (await client.call_tool("echo")).text == "done"
+            assert [(it.method, it.params["data"]) for it in heard] == [("notifications/message", "half done")]
+
+    run(main)
+
+
+def test_a_listener_that_fails_ends_no_call(run: Run, server: FaultServer) -> None:
+    def fail(_: ridethrough.Notification) -> None:
+        raise RuntimeError("a fault of the application")
+
+    async def main() -> None:
+        async with Client(server.url, on_notification=fail) as client:
+            server.faults.append(tell_first)
+            assert (await client.call_tool("echo")).text == "done"
 
     run(main)
 

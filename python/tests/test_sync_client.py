@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from fault_server import FaultServer, lose_session, reset_after
+from fault_server import FaultServer, lose_session, reset_after, tell_first
 
 import ridethrough
 from ridethrough import SyncClient
@@ -19,6 +19,14 @@ def test_calls_are_answered_in_many_threads(server: FaultServer) -> None:
         texts = list(pool.map(lambda n: client.call_tool("echo", {"text": str(n)}).text, range(100)))
     assert texts == [str(n) for n in range(100)]
     assert len(server.deleted) == 1
+
+
+def test_a_notification_reaches_the_application(server: FaultServer) -> None:
+    heard: list[str] = []
+    with SyncClient(server.url, on_notification=lambda it: heard.append(it.method)) as client:
+        server.faults.append(tell_first)
+        assert client.call_tool("echo").text == "done"
+    assert heard == ["notifications/message"]
 
 
 def test_faults_are_handled_and_told(server: FaultServer) -> None:

@@ -14,7 +14,8 @@ def main(adapter):
     """Plays the script that the command line names.
 
     `adapter` is made from a URL, a token or None, a login or None, and a function that is told notifications. Entered by
-    `async with` it connects and returns what the server said of itself; it has `call(tool, args, timeout)`,
+    `async with` it connects and returns what the server said of itself, or, if its client goes on after a failure
+    to connect, that failure; it has `call(tool, args, timeout)`,
     which returns text and whether the tool failed, and `request(method, params, timeout)`.
     """
     url, path = sys.argv[1:3]
@@ -102,7 +103,10 @@ class Held:
         await asyncio.wait([self.ready, self.task], return_when=asyncio.FIRST_COMPLETED)
         if not self.ready.done():
             await self.task
-        return self.ready.result()
+        server = self.ready.result()
+        if isinstance(server, Exception):
+            raise server
+        return server
 
     def closing(self):
         self.enough.set()
@@ -146,7 +150,9 @@ async def timed(doing):
 
 def told(error):
     """An error as its user sees it: name, message, codes, and the same of those inside and behind it."""
-    code, data = getattr(error, "code", None), getattr(error, "data", None)
+    # `mcp` 1.x has them in an object of their own.
+    facts_of = getattr(error, "error", error)
+    code, data = getattr(facts_of, "code", None), getattr(facts_of, "data", None)
     facts = [f"code {code}"] if isinstance(code, int) else []
     facts += [f"data {data}"] if data is not None else []
     text = f"{type(error).__name__}: {error}" + (f" ({', '.join(facts)})" if facts else "")

@@ -1,4 +1,5 @@
-//! The published clients and bridges that ours are compared with: their files and how each is started.
+//! The clients and bridges that ours are compared with: their files and how each is started. Some are published
+//! clients over this project's Python package.
 //!
 //! Adapters are in `crates/lab/clients` of the repository and are embedded in this crate, so that an
 //! installed binary can write them to any folder. Versions are named only in their pins.
@@ -24,6 +25,10 @@ pub struct Rival {
     pub part: Part,
     /// Whether it can be asked to log in: its adapter can, or it does so by itself.
     pub logs_in: bool,
+    /// Whether it asks every server for a session, as the host of a bridge does: what spares bridges spares it.
+    pub asks_for_session: bool,
+    /// Whether it runs over this project's Python package, which no package manager brings.
+    pub needs_python_package: bool,
     /// Its files; those that pin versions come first.
     pins: &'static [File],
     adapter: &'static [File],
@@ -49,8 +54,11 @@ pub enum Part {
 pub type File = (&'static str, &'static str);
 
 impl Rival {
-    /// Returns the version that its pins name.
+    /// Returns the version that its pins name; that of our own client is ours.
     pub fn version(&self) -> &'static str {
+        if self.package == "ridethrough" {
+            return env!("CARGO_PKG_VERSION");
+        }
         let found = self.pins.iter().find_map(|(_, text)| pinned(text, self.package));
         found.unwrap_or("not pinned")
     }
@@ -103,6 +111,8 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Pip,
         part: Part::Client,
         logs_in: true,
+        asks_for_session: false,
+        needs_python_package: false,
         pins: &[
             ("requirements.txt", text!("python/requirements.txt")),
             ("constraints.txt", text!("python/constraints.txt")),
@@ -120,11 +130,73 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Pip,
         part: Part::Client,
         logs_in: false,
+        asks_for_session: false,
+        needs_python_package: false,
         pins: &[
             ("requirements.txt", text!("fastmcp/requirements.txt")),
             ("constraints.txt", text!("fastmcp/constraints.txt")),
         ],
         adapter: &[("adapter.py", text!("fastmcp/adapter.py")), PLAYER_PY],
+    },
+    Rival {
+        name: "ridethrough-python",
+        what: "this project's client for Python",
+        package: "ridethrough",
+        manager: Manager::Pip,
+        part: Part::Client,
+        logs_in: true,
+        asks_for_session: false,
+        needs_python_package: true,
+        pins: &[
+            ("requirements.txt", text!("ridethrough-python/requirements.txt")),
+            ("constraints.txt", text!("ridethrough-python/constraints.txt")),
+        ],
+        adapter: &[("adapter.py", text!("ridethrough-python/adapter.py")), PLAYER_PY],
+    },
+    Rival {
+        name: "python+ridethrough",
+        what: "the official Python SDK over this project's transport",
+        package: "mcp",
+        manager: Manager::Pip,
+        part: Part::Client,
+        logs_in: false,
+        asks_for_session: false,
+        needs_python_package: true,
+        pins: &[
+            ("requirements.txt", text!("python+ridethrough/requirements.txt")),
+            ("constraints.txt", text!("python+ridethrough/constraints.txt")),
+        ],
+        adapter: &[("adapter.py", text!("python+ridethrough/adapter.py")), PLAYER_PY],
+    },
+    Rival {
+        name: "fastmcp+ridethrough",
+        what: "FastMCP over this project's `RideTransport`",
+        package: "fastmcp-slim",
+        manager: Manager::Pip,
+        part: Part::Client,
+        logs_in: false,
+        asks_for_session: false,
+        needs_python_package: true,
+        pins: &[
+            ("requirements.txt", text!("fastmcp+ridethrough/requirements.txt")),
+            ("constraints.txt", text!("fastmcp+ridethrough/constraints.txt")),
+        ],
+        adapter: &[("adapter.py", text!("fastmcp+ridethrough/adapter.py")), PLAYER_PY],
+    },
+    Rival {
+        name: "langchain+ridethrough",
+        what: "langchain-mcp-adapters, with this project's transport installed",
+        package: "langchain-mcp-adapters",
+        manager: Manager::Pip,
+        part: Part::Client,
+        logs_in: false,
+        asks_for_session: true,
+        needs_python_package: true,
+        pins: &[
+            ("requirements.txt", text!("langchain+ridethrough/requirements.txt")),
+            ("constraints.txt", text!("langchain+ridethrough/constraints.txt")),
+        ],
+        adapter: &[("adapter.py", text!("langchain+ridethrough/adapter.py")), PLAYER_PY],
     },
     Rival {
         name: "typescript",
@@ -133,6 +205,8 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Npm,
         part: Part::Client,
         logs_in: true,
+        asks_for_session: false,
+        needs_python_package: false,
         pins: &[
             ("package.json", text!("typescript/package.json")),
             ("package-lock.json", text!("typescript/package-lock.json")),
@@ -150,6 +224,8 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Npm,
         part: Part::Client,
         logs_in: false,
+        asks_for_session: false,
+        needs_python_package: false,
         pins: &[
             ("package.json", text!("typescript-v1/package.json")),
             ("package-lock.json", text!("typescript-v1/package-lock.json")),
@@ -163,6 +239,8 @@ pub const RIVALS: &[Rival] = &[
         manager: Manager::Cargo,
         part: Part::Client,
         logs_in: false,
+        asks_for_session: false,
+        needs_python_package: false,
         // Not named `Cargo.toml` here: Cargo leaves folders that have one out of the package of this crate.
         pins: &[
             ("Cargo.toml", text!("rmcp/manifest.toml")),
@@ -187,6 +265,8 @@ pub const RIVALS: &[Rival] = &[
             logins: Some("MCP_REMOTE_CONFIG_DIR"),
         },
         logs_in: true,
+        asks_for_session: false,
+        needs_python_package: false,
         pins: &[
             ("package.json", text!("mcp-remote/package.json")),
             ("package-lock.json", text!("mcp-remote/package-lock.json")),
@@ -204,6 +284,8 @@ pub const RIVALS: &[Rival] = &[
             logins: None,
         },
         logs_in: false,
+        asks_for_session: false,
+        needs_python_package: false,
         pins: &[
             ("requirements.txt", text!("mcp-proxy/requirements.txt")),
             ("constraints.txt", text!("mcp-proxy/constraints.txt")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 from .._native import Link
@@ -40,6 +41,8 @@ async def carry(
         carried.session_id = named[b"mcp-session-id"].decode("latin-1")
     # What is not encoded need not be decoded.
     chunks = response.aiter_bytes() if b"content-encoding" in named else response.aiter_raw()
+    if response.status_code >= 400:
+        chunks = masked(chunks, response.request.headers.get("authorization", ""))
     try:
         if b"content-encoding" not in named and is_small(named):
             await report_whole(link, number, response.status_code, headers, chunks)
@@ -53,6 +56,19 @@ async def carry(
         link.http_failed(number, cause, True, detail)
     finally:
         await close(response)
+
+
+async def masked(chunks: Any, authorization: str) -> AsyncIterator[bytes]:
+    """Yields a refusal without the token that was refused, in case the server repeats it: errors quote refusals."""
+    secret = authorization.rpartition(" ")[2].encode("latin-1", "replace")
+    kept = b""
+    async for chunk in chunks:
+        kept = (kept + chunk).replace(secret, b"***") if secret else chunk
+        # The token may come in two pieces.
+        end = max(len(kept) - len(secret) + 1, 0) if secret else len(kept)
+        yield kept[:end]
+        kept = kept[end:]
+    yield kept
 
 
 async def report_whole(

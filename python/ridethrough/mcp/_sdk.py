@@ -35,13 +35,25 @@ def read(text: bytes) -> SessionMessage:
     return SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
 
 
-def is_pinned_modern(first: bytes) -> bool:
-    """Whether the first message of a session shows that the SDK speaks the revision without sessions, unasked."""
+def era_settings(first: bytes) -> dict[str, bool]:
+    """Returns what the first message of a session shows of the revisions that the SDK wants to speak.
+
+    `server/discover` asks what the server speaks: the link finds that out by itself.
+    """
     message = json.loads(first)
-    if message.get("method") in ("initialize", "server/discover"):
-        return False
+    method = message.get("method")
+    if method == "initialize":
+        return {"prefers_session": True}
     meta = (message.get("params") or {}).get("_meta") or {}
-    return "io.modelcontextprotocol/protocolVersion" in meta
+    if method != "server/discover" and "io.modelcontextprotocol/protocolVersion" in meta:
+        return {"is_pinned_modern": True}
+    return {}
+
+
+def request_id(message: SessionMessage) -> int | str | None:
+    """Returns the id of a request of `mcp` 1.x."""
+    body: Any = getattr(message.message, "root", None)
+    return getattr(body, "id", None) if hasattr(body, "method") else None
 
 
 def metadata(message: SessionMessage) -> ClientMessageMetadata | None:

@@ -67,6 +67,7 @@ class LinkTransport:
         self._jobs: dict[int, Job] = {}
         self._contexts: dict[int, contextvars.Context] = {}
         self._context: contextvars.Context | None = None
+        self._asked: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self._tags = itertools.count(1)
         self._closing: Waiter | None = None
         self._is_over = False
@@ -164,12 +165,41 @@ class LinkTransport:
             return
         text = _sdk.write(message)
         if self._fileno is None:
-            if _sdk.is_pinned_modern(text):
-                # The link need not find out what the server speaks.
-                self._settings["is_pinned_modern"] = True
+            shown = _sdk.era_settings(text)
+            if shown:
+                self._settings.update(shown)
                 link = self._link = Link(dumps(self._settings))
             self._watch(link)
         link.send(text, tag, options)
+        if _sdk.IS_V1:
+            self._cancel_with_task(_sdk.request_id(message))
+
+    def _cancel_with_task(self, id: int | str | None) -> None:
+        """Cancels a request with the task that sent it, because `mcp` 1.x tells nobody that it waits no more.
+
+        A task waits for one request at a time, so its last one is the one that it waits for.
+        """
+        task = None if id is None else self._loop.current_task()
+        if task is None:
+            return
+        is_known = task in self._asked
+        self._asked[task] = id
+        if is_known:
+            return
+        this = weakref.ref(self)
+
+        def on_done(task: Any) -> None:
+            transport = this()
+            if transport is not None and task.cancelled():
+                transport._cancel(transport._asked.pop(task, None))
+
+        task.add_done_callback(on_done)
+
+    def _cancel(self, id: int | str | None) -> None:
+        if self._link is not None and id is not None:
+            params = {"requestId": id, "reason": "the caller was cancelled"}
+            told = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+            self._link.send(dumps(told), 0, None)
 
     def _drain(self) -> None:
         link = self._link

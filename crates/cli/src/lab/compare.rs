@@ -190,17 +190,31 @@ fn ours(role: Role) -> Result<ComparedClient> {
 }
 
 async fn theirs(workshop: &Workshop, rival: &Rival) -> ComparedClient {
-    let words = workshop.install(rival, |what| eprintln!("installing {what}")).await;
-    let words = words.map_err(|error| error.to_string());
+    let words = if rival.needs_python_package && !has_python_package() {
+        Err(NO_PYTHON_PACKAGE.to_owned())
+    } else {
+        let installed = workshop.install(rival, |what| eprintln!("installing {what}")).await;
+        installed.map_err(|error| error.to_string())
+    };
     let (role, program) = match rival.part {
         Part::Bridge { token, .. } => (
             Role::Bridge,
             words.and_then(|words| bridged(&words, token).map_err(|error| error.to_string())),
         ),
-        Part::Client => (Role::Client, words.and_then(client)),
+        Part::Client => {
+            let program = words.and_then(client);
+            let spared = rival.asks_for_session;
+            (Role::Client, program.map(|it| if spared { it.before_a_bridge() } else { it }))
+        }
     };
     let [name, what, version] = [rival.name, rival.what, rival.version()].map(str::to_owned);
     ComparedClient { name, what, version, role, logs_in: rival.logs_in, program }
+}
+
+/// Returns whether Python would find this project's package.
+fn has_python_package() -> bool {
+    let path = std::env::var_os("PYTHONPATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join("ridethrough/_native.abi3.so").exists())
 }
 
 /// Returns a client, with a browser.
@@ -271,9 +285,13 @@ const LONGEST_START: Duration = Duration::from_secs(60);
 /// a busy machine.
 const REPLAYS: u16 = 2;
 
+const NO_PYTHON_PACKAGE: &str = "no folder in `PYTHONPATH` has the package `ridethrough` with its native \
+                                 module; `python/test` builds it as `target/python/package`";
+
 const AFTER: &str = "Clients are installed by the package managers of their languages: `python3` with \
 `venv`, `npm`, `cargo`. One that is missing, or cannot reach its registry, is no failure: the table \
-says `not run` and why.
+says `not run` and why. Those with `ridethrough` in their names run over this project's Python package, which \
+is found through `PYTHONPATH`.
 
 Exit codes: 0 the table was made, whatever is in it; 1 it could not be made; 2 wrong usage; 130 \
 stopped by Ctrl-C.";
