@@ -23,8 +23,8 @@ ADAPTERS = HERE.parents[1] / "crates/lab/clients"
 MOST_EXEMPT = 12
 WITHOUT_LOGINS = "A,B,C,D,E,F,G,H,I,J,K"
 EVERYTHING = f"{WITHOUT_LOGINS},L"
-# A stream that cannot be resumed, a busy server, a lost session, a notification, a call that may have run, a login.
-SAMPLE = "A4,B2,D1,D7,H3,I4,K6"
+# A stream that cannot be resumed, a session lost by one call and by ten, a call that may have run.
+SAMPLE = "A4,D1,D7,K6"
 
 
 def main() -> int:
@@ -48,7 +48,8 @@ def main() -> int:
 def differences(program: str, name: str, python: str, only: str) -> list[str]:
     """Plays one contestant, and prints and returns the scenarios that it should have passed."""
     with started(name, python) as command:
-        verdicts = played(program, name, command, only, jobs="2")
+        # Most of a sample is waiting; all of them together keep the machine busy, and limits of time are missed.
+        verdicts = played(program, name, command, only, jobs="4" if only == SAMPLE else "2")
         missed = [id for id, verdict in verdicts.items() if verdict != "pass" and id not in exempt(name)]
         again = played(program, name, command, ",".join(missed), jobs="1") if missed else {}
     found = [f"{id}: {verdict}" for id, verdict in again.items() if verdict != "pass"]

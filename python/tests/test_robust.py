@@ -239,6 +239,16 @@ def test_importing_needs_neither_an_sdk_nor_an_event_loop() -> None:
     assert done.stdout.strip() == "[]", done.stderr
 
 
+def test_importing_is_quick() -> None:
+    program = "import time; t = time.process_time(); import ridethrough; print(time.process_time() - t)"
+    times = [
+        float(subprocess.run([sys.executable, "-c", program], cwd=HERE, capture_output=True, text=True).stdout)
+        for _ in range(3)
+    ]
+    # 40 ms on a machine at rest, most of it the standard library; five times that if nothing is compiled yet.
+    assert min(times) < 0.5
+
+
 def test_a_waiting_thread_does_not_hold_pythons_lock(server: FaultServer) -> None:
     with SyncClient(server.url) as client:
         client.ping()
