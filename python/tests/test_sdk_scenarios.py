@@ -88,6 +88,27 @@ def test_a_task_of_v1_that_ends_after_its_answer_cancels_nothing(server: FaultSe
     run_asyncio(main)
 
 
+def test_401_to_the_stream_that_listens_ends_no_call(server: FaultServer) -> None:
+    """Found by G7: a call that began after that answer was not sent at all."""
+
+    def refuse(handler: Handler) -> bool:
+        handler.status(401, ("www-authenticate", 'Bearer error="invalid_token"'))
+        return True
+
+    async def main() -> None:
+        server.get_faults.extend([refuse] * 9)
+        async with session(server.url, is_carried=True) as opened:
+            # One of them begins while that answer is looked at.
+            ends = await asyncio.gather(*[again(opened, 25) for _ in range(3)])
+            assert sum(ends, []) == ["after"] * 75
+            assert "GET" in server.requests
+
+    async def again(opened: Any, times: int) -> list[str]:
+        return [(await opened.call_tool("echo", {"text": "after"})).content[0].text for _ in range(times)]
+
+    run_asyncio(main)
+
+
 @pytest.mark.skipif(IS_V1, reason="`mcp` 1.x does not ask for the era")
 def test_a_client_that_asks_for_the_era_has_the_server_asked(server: FaultServer) -> None:
     from mcp import Client  # type: ignore[attr-defined]
