@@ -1,39 +1,27 @@
 //! Errors of servers, as a caller can take them.
 //!
-//! An error may speak of the session that the gateway has with the server. A caller that reads it would take it
-//! for word about its own session with the gateway, which is another one, and might send the call again.
+//! An error may speak of the session that the gateway has with the server. A caller could take it for word about
+//! its own session with the gateway, which is another one, and might send the call again. The words stay as they
+//! are, and the data says whose they are.
 
-use ridethrough_core::answer::words::{excerpt, names_a_lost_session};
-use ridethrough_core::message::splice::{self, is_object, text, with_member};
+use ridethrough_core::answer::words::names_a_lost_session;
+use ridethrough_core::message::splice::{is_object, text, with_member};
 use ridethrough_core::message::{Answer, Json};
 
-/// Returns the answer of a server, without words that a caller would take for word about its own session.
+/// Returns the answer of a server; one that a caller could take for word about its own session names the server.
 pub(crate) fn relayed(server: &str, answer: Answer) -> Answer {
     let Answer::Error(error) = &answer else { return answer };
     let said: String = error.member("message").and_then(|it| it.read()).unwrap_or_default();
-    if !names_a_lost_session(&said) {
+    let data = error.member("data").unwrap_or_else(Json::empty_object);
+    if !names_a_lost_session(&said) || !is_object(&data) {
         return answer;
     }
-    let message = format!(
-        "server `{server}` speaks of the gateway's own session there\n  \
-         tried: the call was sent, and may have run\n\
-         hint: your session is not affected; the words of the server are in `data.said`"
-    );
-    let data = error.member("data").filter(is_object).unwrap_or_else(Json::empty_object);
-    let facts = [
-        ("kind", text("rejected")),
-        ("mayHaveRun", Json::of(&true).expect("a bool is JSON")),
-        ("server", text(server)),
-        ("said", text(&excerpt(&said))),
-    ];
+    let facts =
+        [("mayHaveRun", Json::of(&true).expect("a bool is JSON")), ("server", text(server))];
     // What the data says of the call already is better known.
     let new = facts.into_iter().filter(|(key, _)| data.member(key).is_none());
     let data = data.with_members(new.map(|(key, value)| (key.to_owned(), value)));
-    Answer::Error(splice::copied(&with_member(
-        &with_member(error, "message", &text(&message)),
-        "data",
-        &data,
-    )))
+    Answer::Error(with_member(error, "data", &data))
 }
 
 #[cfg(test)]
@@ -43,15 +31,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_about_the_gateways_session_do_not_reach_the_message_of_an_error() {
+    fn words_about_the_gateways_session_say_whose_they_are() {
         for words in ["Session not found", "Bad Request: No valid session ID provided"] {
             let error = json!({"code": -32001, "message": words});
 
             let said = read(relayed("issues", Answer::Error(Json::from(error))));
 
-            assert!(!names_a_lost_session(said["message"].as_str().unwrap()), "{said}");
-            assert_eq!(said["code"], -32001);
-            assert_eq!(said["data"]["said"], words);
+            assert_eq!((&said["code"], &said["message"]), (&json!(-32001), &json!(words)));
             assert_eq!(said["data"]["mayHaveRun"], true);
             assert_eq!(said["data"]["server"], "issues");
         }

@@ -89,11 +89,16 @@ impl Upstream {
         self.settings.share.or(found).unwrap_or(Share::Session)
     }
 
-    /// Returns whose link a conversation uses.
+    /// Returns whose link a conversation uses. One that it opened before the server was known stays its own: to
+    /// open another would ask the server everything again.
     pub(crate) fn owner(&self, asker: &Asker) -> Audience {
+        let own = Audience::Conversation(asker.conversation);
+        if lock(&self.links).contains_key(&own) {
+            return own;
+        }
         match self.share() {
             Share::All => Audience::Everybody,
-            Share::Session => Audience::Conversation(asker.conversation),
+            Share::Session => own,
             Share::User => Audience::Principal(asker.principal.clone()),
         }
     }
@@ -244,7 +249,8 @@ impl Upstream {
     /// Returns a link that is open to read a list over, and whose it is: the conversation's own, or another of
     /// its principal.
     pub(crate) fn open_link(&self, asker: &Asker) -> Option<(Audience, Arc<Link>)> {
-        let (links, owner) = (lock(&self.links), self.owner(asker));
+        let owner = self.owner(asker);
+        let links = lock(&self.links);
         if let Some(own) = links.get(&owner) {
             return Some((owner, own.clone()));
         }
