@@ -4,10 +4,10 @@
 
 mod config;
 mod connect;
-mod door;
 mod http_access;
 mod issuer;
 mod kept_lists;
+mod live_tokens;
 mod pins;
 mod principals;
 mod reload;
@@ -36,9 +36,9 @@ use crate::out;
 use crate::status::StatusServer;
 
 use config::GatewayConfig;
-use door::Door;
 use http_access::HttpAccess;
 use kept_lists::KeptLists;
+use live_tokens::LiveTokens;
 use principals::TokenCommand;
 use reload::Pinned;
 use socket::OwnersSocket;
@@ -139,11 +139,11 @@ impl GatewayArgs {
         let config = config::read(&path)?;
         let voice = Voice::new().context("no thread could be started")?;
         let tls = self.http.tls(&voice)?;
-        let door = Door::new(&config);
+        let tokens = LiveTokens::new(&config);
         let front = if self.stdio {
             Front::Stdio
         } else {
-            Front::Http(Box::new(self.access(&config, &door)?))
+            Front::Http(Box::new(self.access(&config, &tokens)?))
         };
         let stop = ExposeStop::listen(voice.clone(), DRAINING + CLOSING + FAREWELL);
         let mut stop = stop.context("nobody could be made to listen for signals")?;
@@ -159,7 +159,7 @@ impl GatewayArgs {
             let hangups = reload::hear();
             let following = async {
                 let followed = reload::Followed { path: &path, hangups, pinned };
-                followed.follow(&gateway, &door, &voice).await;
+                followed.follow(&gateway, &tokens, &voice).await;
                 // It never ends by itself.
                 std::future::pending::<()>().await;
             };
@@ -175,7 +175,7 @@ impl GatewayArgs {
                         let listener = self.http.listen.bind().await?;
                         let url = self.welcome(&listener, &access, count, &voice)?;
                         let _status = status(&url);
-                        let way_in = (*access, tls, &door);
+                        let way_in = (*access, tls, &tokens);
                         self.on_http(listener, &gateway, way_in, &mut stop, &voice).await
                     }
                 }
@@ -194,7 +194,7 @@ impl GatewayArgs {
         &self,
         listener: TcpListener,
         gateway: &Gateway,
-        (access, tls, door): (HttpAccess, Option<Tls>, &Door),
+        (access, tls, tokens): (HttpAccess, Option<Tls>, &LiveTokens),
         stop: &mut ExposeStop,
         voice: &Voice,
     ) -> Result<ExitCode> {
@@ -204,7 +204,7 @@ impl GatewayArgs {
         raise_file_limit();
         let settings = self.http.settings().connections(connections);
         let server = Server::new(gateway.clone(), access.policy, settings, |_| {});
-        door.is_of(&server);
+        tokens.serve_at(&server);
         if let Some(path) = &self.socket {
             let path = safe(&path.to_string_lossy());
             voice.tell(&format!("your own programs need no token on the socket {path}"));

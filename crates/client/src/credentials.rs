@@ -179,23 +179,23 @@ pub struct NotAToken;
 
 /// A token that never changes. When the server refuses it there is no better one.
 #[derive(Clone, Debug)]
-pub struct StaticBearer(Token);
+pub struct StaticToken(Token);
 
-impl StaticBearer {
+impl StaticToken {
     /// Creates credentials from one bearer token.
     pub fn new(token: impl Into<String>) -> Result<Self, NotAToken> {
         Token::bearer(token).map(Self)
     }
 }
 
-impl From<Token> for StaticBearer {
+impl From<Token> for StaticToken {
     /// Uses this token, of whichever scheme.
     fn from(token: Token) -> Self {
         Self(token)
     }
 }
 
-impl Credentials for StaticBearer {
+impl Credentials for StaticToken {
     fn token<'a>(
         &'a self,
         refused: Option<Refused<'a>>,
@@ -210,11 +210,11 @@ impl Credentials for StaticBearer {
 
 /// The token in an environment variable, which is read again when the server refuses it.
 #[derive(Clone, Debug)]
-pub struct EnvironmentBearer {
+pub struct EnvironmentToken {
     variable: String,
 }
 
-impl EnvironmentBearer {
+impl EnvironmentToken {
     /// Reads the token from this variable whenever one is needed.
     pub fn new(variable: impl Into<String>) -> Self {
         Self { variable: variable.into() }
@@ -229,7 +229,7 @@ impl EnvironmentBearer {
     }
 }
 
-impl Credentials for EnvironmentBearer {
+impl Credentials for EnvironmentToken {
     fn token<'a>(
         &'a self,
         refused: Option<Refused<'a>>,
@@ -282,7 +282,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_static_token_has_no_better_one() {
-        let bearer = StaticBearer::new("one").unwrap();
+        let bearer = StaticToken::new("one").unwrap();
         let first = bearer.token(None).await.unwrap().unwrap();
 
         let again = bearer.token(Some(Refused { token: Some(&first), challenge: None })).await;

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 
 use ridethrough::Client;
-use ridethrough::credentials::EnvironmentBearer;
+use ridethrough::credentials::EnvironmentToken;
 use ridethrough::transport::{BoxFuture, Connection, Dial, Endpoint, Failure, Tcp};
 use ridethrough_lab::{Authority, Certificate, Mcp, Protocol, Server, When};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -161,7 +161,7 @@ async fn lists_tools() {
     let url = std::env::var("LAB_URL").expect("set by the test that runs this one");
 
     let client =
-        Client::builder(&url).credentials(EnvironmentBearer::new("LAB_TOKEN")).build().unwrap();
+        Client::builder(&url).credentials(EnvironmentToken::new("LAB_TOKEN")).build().unwrap();
 
     client.request("tools/list", ()).await.unwrap_or_else(|error| panic!("{}", error.report()));
 }

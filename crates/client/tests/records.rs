@@ -10,7 +10,7 @@ mod rig;
 #[path = "faults/written.rs"]
 mod written;
 
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::StaticToken;
 use ridethrough_lab::{Protocol, Times, When};
 
 use rig::{Rig, call, paused, text};
@@ -49,7 +49,7 @@ fn live(protocol: Protocol) {
         });
         let client = rig
             .builder_to(&format!("{}?key=k3y", rig.url()))
-            .credentials(StaticBearer::new("t0ken").unwrap())
+            .credentials(StaticToken::new("t0ken").unwrap())
             .header("x-key", "h3ader")
             .build()
             .unwrap();

@@ -13,7 +13,7 @@ use crate::contestant::{Contestant, Performance};
 use crate::judge::Case;
 use crate::scenario::Scenario;
 use crate::score::Score;
-use crate::stage::{Doors, Stage};
+use crate::stage::{Stage, StageTransport};
 
 /// Puts a client through one scenario, over sockets.
 ///
@@ -21,7 +21,7 @@ use crate::stage::{Doors, Stage};
 ///
 /// Fails if the system has no free port for the server.
 pub async fn run(scenario: &Scenario, client: &dyn Contestant) -> io::Result<Score> {
-    let stage = Stage::open(scenario, Doors::Sockets(0)).await?;
+    let stage = Stage::open(scenario, StageTransport::Sockets(0)).await?;
     Ok(run_on(&stage, scenario, client).await)
 }
 
@@ -126,7 +126,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_starts_slowly_is_waited_for() {
         let scenario = Scenario::read(DOWN_FOR_A_SECOND).unwrap();
-        let stage = Stage::open(&scenario, Doors::Pipes).await.unwrap();
+        let stage = Stage::open(&scenario, StageTransport::Pipes).await.unwrap();
 
         let score = run_on(&stage, &scenario, &Slow).await;
 

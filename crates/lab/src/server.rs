@@ -23,9 +23,9 @@ use crate::tls::{Authority, Certificate};
 use crate::wire::Fuse;
 
 mod accept;
-mod door;
+mod listening_socket;
 
-use door::Door;
+use listening_socket::ListeningSocket;
 
 /// A server that can be reached through sockets and through pipes. Clones share one server.
 ///
@@ -47,7 +47,7 @@ struct ServerState {
     /// The TLS settings of new connections, if there is TLS.
     tls: Option<Arc<ServerConfig>>,
     http2: Http2,
-    door: Door,
+    socket: ListeningSocket,
     open: BTreeMap<u64, Arc<Connection>>,
     /// Every connection that was served; the first is number one.
     visits: Vec<Visit>,
@@ -106,7 +106,7 @@ impl Server {
             mood: Mood::Up,
             tls,
             http2: Http2::default(),
-            door: Door::None,
+            socket: ListeningSocket::None,
             open: BTreeMap::new(),
             visits: Vec::new(),
             dials: 0,
@@ -155,9 +155,9 @@ impl Server {
     /// Fails if the port is taken.
     pub async fn listen_at(&self, port: u16) -> io::Result<SocketAddr> {
         let mut state = lock(&self.shared.state);
-        let address = state.door.reserve(port)?;
+        let address = state.socket.reserve(port)?;
         if state.mood != Mood::Down {
-            self.shared.open_door(&mut state)?;
+            self.shared.listen(&mut state)?;
         }
         Ok(address)
     }

@@ -35,7 +35,7 @@ pub struct Stage {
 
 /// How a stage can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doors {
+pub enum StageTransport {
     /// Through pipes only, see [`Stage::dial`].
     Pipes,
     /// Through sockets on 127.0.0.1: this port, or any if it is 0. A second server gets any port.
@@ -84,17 +84,18 @@ impl Stage {
     /// # Errors
     ///
     /// Fails if the system has no free port.
-    pub async fn open(scenario: &Scenario, doors: Doors) -> io::Result<Self> {
+    pub async fn open(scenario: &Scenario, transport: StageTransport) -> io::Result<Self> {
         let log = Log {
             opened: Instant::now(),
             events: Arc::default(),
             addresses: AddressBook::default(),
             vault: Vault::default(),
         };
-        let any = if doors == Doors::Pipes { doors } else { Doors::Sockets(0) };
+        let any =
+            if transport == StageTransport::Pipes { transport } else { StageTransport::Sockets(0) };
         let other = Place::open_if(Which::Other, scenario.other.as_ref(), any, &log).await?;
         let issuer = Place::open_if(Which::Issuer, scenario.issuer.as_ref(), any, &log).await?;
-        let main = Place::open(Which::Main, &scenario.server, doors, &log).await?;
+        let main = Place::open(Which::Main, &scenario.server, transport, &log).await?;
         let url = |place: &Option<Place>| place.as_ref().map(|it| it.url.clone());
         let addresses = Addresses {
             main: main.url.clone(),
@@ -180,21 +181,26 @@ impl Place {
     async fn open_if(
         which: Which,
         setting: Option<&Setting>,
-        doors: Doors,
+        transport: StageTransport,
         log: &Log,
     ) -> io::Result<Option<Self>> {
         match setting {
-            Some(setting) => Self::open(which, setting, doors, log).await.map(Some),
+            Some(setting) => Self::open(which, setting, transport, log).await.map(Some),
             None => Ok(None),
         }
     }
 
-    async fn open(which: Which, setting: &Setting, doors: Doors, log: &Log) -> io::Result<Self> {
+    async fn open(
+        which: Which,
+        setting: &Setting,
+        transport: StageTransport,
+        log: &Log,
+    ) -> io::Result<Self> {
         let (mcp, server) = server(setting.way, log.opened);
         server.set_mood(setting.starts.into());
-        let authority = match doors {
-            Doors::Pipes => pipe_name(which).to_owned(),
-            Doors::Sockets(port) => server.listen_at(port).await?.to_string(),
+        let authority = match transport {
+            StageTransport::Pipes => pipe_name(which).to_owned(),
+            StageTransport::Sockets(port) => server.listen_at(port).await?.to_string(),
         };
         let url = format!("http://{authority}/mcp");
         let up_after = setting.up_after.map(Duration::from_secs_f64);

@@ -16,7 +16,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
 use ridethrough::Client;
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::StaticToken;
 use ridethrough_oauth::store::MemoryStore;
 use ridethrough_oauth::{ClientBuilderExt, ClientKey, OAuth, Secret};
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ async fn call(token: &str, calls: usize) -> Result<(), Failure> {
     BufReader::new(server.0.stdout.as_mut().ok_or("no output")?).read_line(&mut url)?;
     let builder = Client::builder(url.trim()).no_proxy();
     let client = if token == "static" {
-        builder.credentials(StaticBearer::new(TOKEN)?).build()?
+        builder.credentials(StaticToken::new(TOKEN)?).build()?
     } else {
         let key = ClientKey::Secret(Secret::new("s"));
         let login = OAuth::client_credentials("cost", key).store(MemoryStore::default());

@@ -28,7 +28,7 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
-use answer::Desk;
+use answer::Responder;
 use sickness::Condition;
 
 /// A server that runs on a thread of its own until it is dropped.
@@ -128,29 +128,29 @@ impl Tally {
 }
 
 async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, tally: Arc<Tally>) {
-    let desk = Arc::new(Desk::new(tally));
+    let responder = Arc::new(Responder::new(tally));
     while let Ok((socket, _)) = listener.accept().await {
         // The kernel's delay would add to the times of all contestants.
         let _ = socket.set_nodelay(true);
-        let desk = desk.clone();
+        let responder = responder.clone();
         match tls.clone() {
-            None => drop(tokio::spawn(serve(socket, desk))),
+            None => drop(tokio::spawn(serve(socket, responder))),
             Some(tls) => drop(tokio::spawn(async move {
                 if let Ok(stream) = tls.accept(socket).await {
-                    serve(stream, desk).await;
+                    serve(stream, responder).await;
                 }
             })),
         }
     }
 }
 
-async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, desk: Arc<Desk>) {
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, responder: Arc<Responder>) {
     let is_first = AtomicBool::new(true);
     let service = service_fn(|request| {
         if is_first.swap(false, Ordering::Relaxed) {
-            desk.count(&request);
+            responder.count(&request);
         }
-        desk.answer(request)
+        responder.answer(request)
     });
     // A contestant that closes is not an error of the server.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use ridethrough::credentials::{StaticBearer, Token};
+use ridethrough::credentials::{StaticToken, Token};
 use ridethrough::transport::Endpoint;
 use ridethrough::{Client, ClientBuilder};
 use ridethrough_gateway::Connect;
@@ -85,7 +85,7 @@ fn remote(address: &RemoteServer) -> Result<ClientBuilder, String> {
     if let Some(token) = &address.authorization {
         let token =
             Token::authorization(token.expose_secret()).map_err(|error| error.to_string())?;
-        return Ok(builder.credentials(StaticBearer::from(token)));
+        return Ok(builder.credentials(StaticToken::from(token)));
     }
     // A login that was made by `ridethrough login`, or else by `mcp-remote`, is used; none is begun.
     let theirs = address.theirs.as_deref().cloned();

@@ -4,7 +4,7 @@ use anyhow::Result;
 use ridethrough_server::{AccessPolicy, Token};
 
 use super::config::GatewayConfig;
-use super::door::Door;
+use super::live_tokens::LiveTokens;
 use super::{GatewayArgs, issuer};
 use crate::expose::access::misuse;
 use crate::gateway_token;
@@ -19,7 +19,7 @@ pub(super) struct HttpAccess {
 
 impl GatewayArgs {
     /// Decides who is let in.
-    pub(super) fn access(&self, config: &GatewayConfig, door: &Door) -> Result<HttpAccess> {
+    pub(super) fn access(&self, config: &GatewayConfig, tokens: &LiveTokens) -> Result<HttpAccess> {
         if self.http.no_token && config.access.is_given {
             return Err(misuse(
                 "`--no-token` would let everybody do everything, and the config file has `[gateway.access]`",
@@ -37,10 +37,10 @@ impl GatewayArgs {
         let (token, told) = self.owners_token()?;
         let mut access = AccessPolicy::new(self.http.listen.ip(), token);
         if !self.http.no_token {
-            access = access.verify_with(door.hashed());
+            access = access.verify_with(tokens.hashed());
         }
         if let Some(jwt) = &config.access.jwt {
-            access = access.verify_with(door.signed(jwt));
+            access = access.verify_with(tokens.signed(jwt));
             if let Some(resource) = issuer::resource(jwt) {
                 access = access.protected_resource(resource);
             }

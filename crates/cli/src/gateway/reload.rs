@@ -1,5 +1,5 @@
-//! Follows the config file, the file of tokens and what was approved: what an edit changes is changed, and a bad edit changes
-//! nothing.
+//! Follows the config file, the file of tokens and what was approved: what an edit changes is changed, and a
+//! bad edit changes nothing.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 
 use super::config::{self, GatewayConfig};
-use super::door::Door;
+use super::live_tokens::LiveTokens;
 use super::pins;
 use crate::expose::voice::Voice;
 
@@ -31,16 +31,16 @@ pub(super) struct Followed<'a> {
 impl Followed<'_> {
     /// Reads the files again whenever one of them changes, or a SIGHUP comes. Of the servers that are pinned, what
     /// was approved is read again when that changes.
-    pub(super) async fn follow(self, gateway: &Gateway, door: &Door, voice: &Voice) {
+    pub(super) async fn follow(self, gateway: &Gateway, tokens: &LiveTokens, voice: &Voice) {
         let Self { path, mut hangups, mut pinned } = self;
-        let mut seen = [mark(path), door.tokens_file().as_deref().and_then(mark)];
+        let mut seen = [mark(path), tokens.file().as_deref().and_then(mark)];
         loop {
             let is_asked = tokio::select! {
                 () = hangup(&mut hangups) => true,
                 () = sleep(LOOK) => false,
             };
             pinned.follow(gateway);
-            let now = [mark(path), door.tokens_file().as_deref().and_then(mark)];
+            let now = [mark(path), tokens.file().as_deref().and_then(mark)];
             if !is_asked && now == seen {
                 continue;
             }
@@ -51,7 +51,7 @@ impl Followed<'_> {
                     pinned = Pinned::of(&config);
                     // Rights first: what is new must not be seen by those who may not.
                     gateway.set_access(config.access.rights.clone());
-                    door.renew(&config.access, &config.tokens, voice);
+                    tokens.renew(&config.access, &config.tokens, voice);
                     gateway.set_servers(config.servers).await;
                     voice.tell(&format!("the config file was read again: {count} servers"));
                 }

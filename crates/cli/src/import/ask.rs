@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ridethrough::credentials::{Challenge, StaticBearer, Token};
+use ridethrough::credentials::{Challenge, StaticToken, Token};
 use ridethrough::error::Kind;
 use ridethrough::transport::Endpoint;
 use ridethrough::{Client, ClientBuilder, Error, RetryPolicy};
@@ -124,7 +124,7 @@ fn builder(address: &RemoteServer, asking: &NoToken) -> Result<ClientBuilder, St
         return Ok(builder.credentials(asking.clone()));
     };
     let token = Token::authorization(token.expose_secret()).map_err(|error| error.to_string())?;
-    Ok(builder.credentials(StaticBearer::from(token)))
+    Ok(builder.credentials(StaticToken::from(token)))
 }
 
 /// Returns what went wrong, in one line and in our own words.

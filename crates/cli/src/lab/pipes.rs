@@ -26,7 +26,7 @@ pub(super) fn client_of(server: &Server) -> ClientBuilder {
 
 /// Begins a client of the servers of a scenario, over pipes and with a fixed seed.
 pub(super) fn client_on(stage: &Arc<Stage>) -> ClientBuilder {
-    Client::builder(stage.url()).dial(Doors(stage.clone())).seed(7)
+    Client::builder(stage.url()).dial(StagePipes(stage.clone())).seed(7)
 }
 
 /// Returns a login at the servers of a scenario: the browser uses the pipes, the person pastes the URL that
@@ -89,9 +89,9 @@ impl Dial for Pipes {
 }
 
 /// Dials the pipes of the server that the address names.
-struct Doors(Arc<Stage>);
+struct StagePipes(Arc<Stage>);
 
-impl Dial for Doors {
+impl Dial for StagePipes {
     fn dial<'a>(&'a self, endpoint: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
         Box::pin(async move {
             let authority = format!("{}:{}", endpoint.host_to_resolve(), endpoint.port());

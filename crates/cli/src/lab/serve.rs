@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 use ridethrough_lab::journal::Journal;
 use ridethrough_lab::scenario::Scenario;
-use ridethrough_lab::stage::{Doors, Stage};
+use ridethrough_lab::stage::{Stage, StageTransport};
 use ridethrough_lab::{Protocol, Request, Server, Turn};
 use tokio::sync::Mutex;
 
@@ -139,7 +139,7 @@ impl Stages {
 }
 
 async fn open(scenario: &Scenario, port: u16) -> Result<Stage> {
-    let opened = Stage::open(scenario, Doors::Sockets(port)).await;
+    let opened = Stage::open(scenario, StageTransport::Sockets(port)).await;
     let stage = opened.map_err(|error| taken(port, &error))?;
     stage.begin();
     Ok(stage)

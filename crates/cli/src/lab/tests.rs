@@ -7,7 +7,7 @@ use ridethrough_lab::contestant::Inside;
 use ridethrough_lab::run::run_on;
 use ridethrough_lab::scenario::{Group, Scenario, Scenarios};
 use ridethrough_lab::score::{Score, Verdict};
-use ridethrough_lab::stage::{Doors, Stage};
+use ridethrough_lab::stage::{Stage, StageTransport};
 
 use super::drive::play_script;
 use super::pipes::{client_on, login_on};
@@ -47,7 +47,7 @@ fn every_group_that_the_lab_promises_has_scenarios() {
 }
 
 async fn put_through(scenario: &Scenario) -> Score {
-    let stage = Arc::new(Stage::open(scenario, Doors::Pipes).await.unwrap());
+    let stage = Arc::new(Stage::open(scenario, StageTransport::Pipes).await.unwrap());
     let at = stage.clone();
     let client = Inside(move |_url, script, said: tokio::sync::mpsc::UnboundedSender<String>| {
         let stage = at.clone();

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use ridethrough::credentials::{EnvironmentBearer, StaticBearer, Token};
+use ridethrough::credentials::{EnvironmentToken, StaticToken, Token};
 use ridethrough::policy::PolicyBuilder;
 use ridethrough::probe::Probe;
 use ridethrough::transport::Endpoint;
@@ -62,8 +62,8 @@ struct Bearer {
 }
 
 enum SettingSource {
-    Environment(EnvironmentBearer),
-    Header(StaticBearer),
+    Environment(EnvironmentToken),
+    Header(StaticToken),
 }
 
 impl Settings {
@@ -219,7 +219,7 @@ impl Settings {
             (None, Some(token)) => {
                 let token = Token::authorization(token.expose_secret());
                 let token = token.map_err(|error| wrong(&error.to_string()))?;
-                builder.credentials(StaticBearer::from(token))
+                builder.credentials(StaticToken::from(token))
             }
             (None, None) => self.logged_in(builder, address)?,
         })
@@ -313,7 +313,7 @@ fn held(name: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Bearer
         variable(name).ok_or_else(|| format!("{shown} that `bearer-env` names is not set"))?;
     Token::bearer(value.trim())
         .map_err(|error| format!("{shown} that `bearer-env` names holds no token: {error}"))?;
-    let source = SettingSource::Environment(EnvironmentBearer::new(name));
+    let source = SettingSource::Environment(EnvironmentToken::new(name));
     Ok(Bearer { token: value.trim().into(), source })
 }
 

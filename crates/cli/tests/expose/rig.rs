@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::StaticToken;
 use ridethrough::{Client, ClientBuilder, Era};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
@@ -101,7 +101,7 @@ impl Rig {
         let builder = Client::builder(url).no_proxy();
         match self.token.as_str() {
             "" => builder,
-            token => builder.credentials(StaticBearer::new(token).unwrap()),
+            token => builder.credentials(StaticToken::new(token).unwrap()),
         }
     }
 

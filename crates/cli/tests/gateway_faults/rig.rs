@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::StaticToken;
 use ridethrough::{Client, Era};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Map, json};
@@ -112,7 +112,7 @@ impl GatewayProcess {
     }
 
     pub(crate) fn client(&self, era: Era) -> Client {
-        let token = StaticBearer::new(TOKEN).unwrap();
+        let token = StaticToken::new(TOKEN).unwrap();
         Client::builder(&self.url).eras(era).credentials(token).build().unwrap()
     }
 }

@@ -48,12 +48,12 @@ use tasks::{declares, with_tasks};
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::time::Duration;
 /// use ridethrough::{Client, RetryPolicy};
-/// use ridethrough::credentials::EnvironmentBearer;
+/// use ridethrough::credentials::EnvironmentToken;
 ///
 /// let patient = RetryPolicy::interactive().builder().patience(Duration::from_secs(120)).build()?;
 /// let client = Client::builder("https://example.com/mcp")
 ///     .retry_policy(patient)
-///     .credentials(EnvironmentBearer::new("EXAMPLE_TOKEN"))
+///     .credentials(EnvironmentToken::new("EXAMPLE_TOKEN"))
 ///     .header("x-team", "blue")
 ///     .build()?;
 /// # Ok(()) }

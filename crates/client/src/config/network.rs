@@ -140,7 +140,7 @@ mod tests {
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let network = Client::builder("https://example.com/mcp")
             .header("x-key", "s3cret")
-            .credentials(crate::credentials::StaticBearer::new("s3cret").unwrap())
+            .credentials(crate::credentials::StaticToken::new("s3cret").unwrap())
             .network();
         let asking = tokio::spawn(async move {
             let mut line = network.probe(&url).unwrap().connect().await.unwrap();

@@ -199,7 +199,7 @@ impl ClientBuilder {
 
 #[cfg(test)]
 mod tests {
-    use crate::credentials::StaticBearer;
+    use crate::credentials::StaticToken;
     use crate::transport::Tcp;
     use crate::{ClientBuilder, Command};
 
@@ -207,7 +207,7 @@ mod tests {
     async fn what_only_http_has_is_refused_for_a_local_server() {
         let error = ClientBuilder::spawn(Command::new(""))
             .header("x-key", "s3cret")
-            .credentials(StaticBearer::new("s3cret").unwrap())
+            .credentials(StaticToken::new("s3cret").unwrap())
             .dial(Tcp)
             .http1_only()
             .build()

@@ -25,7 +25,7 @@ async fn a_builder_names_everything_that_is_wrong_at_once() {
             "`url` is `ftp://example.com/`, must begin with http:// or https://",
             "`header` is `mcp-session-id`, must be one that the client does not set itself",
             "`header` is named `x y`, must be the name of a header",
-            "`header` is `authorization`, must be given by `credentials`, which can also renew it: `StaticBearer::new(..)`, \
+            "`header` is `authorization`, must be given by `credentials`, which can also renew it: `StaticToken::new(..)`, \
              or `Token::authorization(..)`",
             "the value of header `x-key` must be visible ASCII",
             "`root_certificates` must be PEM with a certificate in it",

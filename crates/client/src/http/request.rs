@@ -72,7 +72,7 @@ pub(crate) fn checked_header(name: &str, value: &str) -> Result<(HeaderName, Hea
     };
     if name == AUTHORIZATION {
         return Err("`header` is `authorization`, must be given by `credentials`, \
-                    which can also renew it: `StaticBearer::new(..)`, or `Token::authorization(..)`"
+                    which can also renew it: `StaticToken::new(..)`, or `Token::authorization(..)`"
             .to_owned());
     }
     if OURS.contains(&name.as_str()) {

@@ -4,13 +4,13 @@ use ridethrough_lab::{Mcp, Protocol, Server, Style, Times, When};
 
 use super::*;
 use crate::Client;
-use crate::credentials::StaticBearer;
+use crate::credentials::StaticToken;
 
 #[tokio::test]
 async fn a_line_says_how_it_was_made_and_what_it_was_answered() {
     let (mcp, _server, url) = served(Protocol::Http1).await;
     mcp.require_bearer(Some("s3cret"));
-    let bearer = StaticBearer::new("s3cret").unwrap();
+    let bearer = StaticToken::new("s3cret").unwrap();
     let probe = Client::builder(&url).credentials(bearer).header("x-team", "blue").probe().unwrap();
 
     let mut line = probe.connect().await.unwrap();

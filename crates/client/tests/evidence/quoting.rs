@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::StaticToken;
 use ridethrough::server::Eras;
 use ridethrough::{Era, Error};
 use serde_json::json;
@@ -75,7 +75,7 @@ fn refused_by(body: &str) -> Error {
     let server = Shared::new(Mutex::new(server));
     paused(async {
         let builder = world.builder(&server).await;
-        let builder = builder.credentials(StaticBearer::new(TOKEN).unwrap());
+        let builder = builder.credentials(StaticToken::new(TOKEN).unwrap());
         let client = builder.header("x-api-key", KEY).build().unwrap();
         call(&client, ODD).await.unwrap_err()
     })

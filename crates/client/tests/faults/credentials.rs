@@ -4,7 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use ridethrough::Error;
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::StaticToken;
 use ridethrough::error::Kind;
 use ridethrough::event::{Event, Seen};
 use ridethrough::machine::head::Demand;
@@ -18,7 +18,7 @@ use crate::rig::{Rig, call, params, secs, text};
 on_every_carrier! {
     async fn a_static_token_that_is_refused_ends_the_call_as_unauthorized_and_unrun(rig: Rig) {
         rig.mcp.require_bearer(Some("old"));
-        let client = rig.builder().credentials(StaticBearer::new("old").unwrap()).build().unwrap();
+        let client = rig.builder().credentials(StaticToken::new("old").unwrap()).build().unwrap();
         call(&client, "echo", "a").await.unwrap();
         rig.mcp.require_bearer(Some("new"));
 
@@ -32,7 +32,7 @@ on_every_carrier! {
 
     async fn a_static_token_that_is_refused_at_the_handshake_ends_the_call_as_unauthorized(rig: Rig) {
         rig.mcp.require_bearer(Some("new"));
-        let client = rig.builder().credentials(StaticBearer::new("old").unwrap()).build().unwrap();
+        let client = rig.builder().credentials(StaticToken::new("old").unwrap()).build().unwrap();
 
         let error = call(&client, "deploy", "a").await.unwrap_err();
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use ridethrough::Client;
-use ridethrough::credentials::{ProofOfPossession, ProofVerdict, StaticBearer, Token};
+use ridethrough::credentials::{ProofOfPossession, ProofVerdict, StaticToken, Token};
 use ridethrough_lab::{Protocol, Times, When};
 
 use crate::rig::{Rig, call};
@@ -79,7 +79,7 @@ impl ProofOfPossession for Readable {
 
 fn client(rig: &Rig, proof: &Arc<Readable>) -> Client {
     let token = Token::dpop("t", proof.clone()).unwrap();
-    rig.builder().credentials(StaticBearer::from(token)).build().unwrap()
+    rig.builder().credentials(StaticToken::from(token)).build().unwrap()
 }
 
 fn proofs(rig: &Rig, when: &When) -> Vec<String> {

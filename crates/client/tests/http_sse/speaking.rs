@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use http::Method;
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::StaticToken;
 use ridethrough::event::Delivered;
 use ridethrough::model::Root;
 use ridethrough::server::{Eras, Version};
@@ -161,7 +161,7 @@ on_both! {
 
     async fn credentials_go_with_the_stream_and_with_every_message(rig: Rig) {
         rig.old.mcp().require_bearer(Some("t0ken"));
-        let token = StaticBearer::new("t0ken").unwrap();
+        let token = StaticToken::new("t0ken").unwrap();
         let client = rig.builder().credentials(token).build().unwrap();
 
         call(&client, "echo", "a").await.unwrap();

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::StaticToken;
 use ridethrough::error::Kind;
 use ridethrough_lab::{Protocol, Times, When};
 use serde_json::json;
@@ -56,7 +56,7 @@ on_every_carrier! {
     async fn a_proxy_sees_what_an_http_server_is_told_and_nothing_of_it_with_https(rig: Rig) {
         rig.mcp.require_bearer(Some("t0ken"));
         let proxy = Middleman::before(&rig.server);
-        let bearer = StaticBearer::new("t0ken").unwrap();
+        let bearer = StaticToken::new("t0ken").unwrap();
         let client = proxy.builder(&rig).credentials(bearer).build().unwrap();
 
         client.request("tools/call", params("deploy", "payl0ad")).header("x-key", "h3ader").await.unwrap();

@@ -47,7 +47,7 @@ impl Link {
         for id in self.calls.ids_where(|_| true) {
             let ending = Ending::new(Kind::Closed, Reason::Nothing);
             self.calls.end(&mut self.base, now, id, ending);
-            self.settle(now);
+            self.run_effects(now);
         }
         let Base { cx, session, outbound, .. } = &mut self.base;
         outbound.close_notices(cx, now);

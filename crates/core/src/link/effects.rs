@@ -6,7 +6,7 @@
 //!      ▼                                           │ one method of the part that is asked
 //!   effects, the next one last ──next_effect──▶ routing.rs
 //! ```
-//! No part calls a part above it, or the link. It asks, and the link carries out one effect after the other:
+//! No part calls a part above or beside it, or the link. It asks, and the link carries out one effect after the other:
 //! each with all that follows from it before the next, so that things happen in the order of the lines that
 //! ask for them. After it has asked for something, a method only asks for more: what it did itself would come
 //! first.
@@ -40,13 +40,13 @@ pub(crate) enum Effect {
     Drain(AttemptId),
     Health(HealthEffect),
     Listening(ListeningEffect),
-    Notice(NoticeEffect),
+    Outbound(OutboundEffect),
     Reach(ReachEffect),
     Session(SessionEffect),
     /// An event to be told after what was asked for before it.
     Tell(Event),
     /// Hand over what came of a question of the link, which was asked in this session.
-    Told(Purpose, Generation, OwnOutcome),
+    OwnSettled(Purpose, Generation, OwnOutcome),
 }
 
 /// What is asked of the calls.
@@ -174,9 +174,9 @@ pub(crate) enum ListeningEffect {
     Stop,
 }
 
-/// What is asked of the notices.
+/// What is asked of the outbound part.
 #[derive(Debug)]
-pub(crate) enum NoticeEffect {
+pub(crate) enum OutboundEffect {
     CredentialsCame,
     CredentialsFailed,
     /// Send the next notification in line, and then those after it.
@@ -305,7 +305,7 @@ pub(crate) enum PingResult {
     /// A refusal that speaks of a lost session: the server is alive.
     Lost,
     /// No connection could be made.
-    Refused,
+    NotSent,
     /// A JSON-RPC reply.
     Reply,
     /// No answer, or a connection that broke.
@@ -359,9 +359,9 @@ impl From<ListeningEffect> for Effect {
     }
 }
 
-impl From<NoticeEffect> for Effect {
-    fn from(effect: NoticeEffect) -> Self {
-        Self::Notice(effect)
+impl From<OutboundEffect> for Effect {
+    fn from(effect: OutboundEffect) -> Self {
+        Self::Outbound(effect)
     }
 }
 

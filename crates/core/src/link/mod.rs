@@ -12,14 +12,16 @@
 //!
 //!   listening     the standing stream, in either era
 //!   calls         exchanges, from their first attempt to their single end
-//!   base          the parts below, which know nothing of calls:
+//!   base          the parts below, which cannot see calls and ask for what concerns them:
 //!     reach         connecting: one loop, however many calls wait
 //!     session       the handshake, its renewal, what a new session is told, the server's era
 //!     health        silence, pings, the breaker, sessions that were called lost
 //!     admission     places in flight, gates, pace, budget
 //!     outbound      our notifications and answers, and the server's questions
 //!     credentials   renewed once for all calls whose token was refused; more scope
-//!     context       what every part works with: policy, timers, attempts, the outbox, effects
+//!
+//!   context       what every part works with: policy, timers, attempts, the outbox, effects
+//!   own_request   a request of the link's own: ping, restore, the questions about a session and the era
 //! ```
 
 mod admission;
@@ -68,12 +70,13 @@ use listening::Listening;
 
 /// The recovery machine for one server.
 ///
-/// Its methods are of four kinds, to be used in this order:
+/// Its methods, beside those that set something before or between calls, are of four kinds, to be used in this
+/// order:
 ///
 /// 1. *commands* of the application: [`send`](Self::send), [`connect`](Self::connect),
-///    [`notify`](Self::notify), [`answer`](Self::answer), [`cancel`](Self::cancel),
-///    [`keep_connected`](Self::keep_connected), [`close`](Self::close);
-/// 2. *news* from the world: `handle_*`;
+///    [`listen`](Self::listen), [`notify`](Self::notify), [`answer`](Self::answer),
+///    [`cancel`](Self::cancel), [`keep_connected`](Self::keep_connected), [`close`](Self::close);
+/// 2. *news* from the world: all other `handle_*`;
 /// 3. after any of these, [`poll_output`](Self::poll_output) until it returns `None`;
 /// 4. then sleep until [`poll_timeout`](Self::poll_timeout), or the next command or news, and call
 ///    [`handle_timeout`](Self::handle_timeout) when the moment has come.
@@ -131,7 +134,7 @@ impl Link {
             Some(ending) => self.calls.end(&mut self.base, now, id, ending),
             None => self.calls.let_out(&mut self.base, now, id, Then::Send),
         }
-        self.settle(now);
+        self.run_effects(now);
         id
     }
 
@@ -149,7 +152,7 @@ impl Link {
         } else {
             self.calls.let_out(&mut self.base, now, id, Then::Send);
         }
-        self.settle(now);
+        self.run_effects(now);
         id
     }
 
@@ -157,7 +160,7 @@ impl Link {
     pub fn cancel(&mut self, now: Moment, exchange: ExchangeId) {
         let ending = Ending::new(Kind::Cancelled, Reason::Nothing);
         self.calls.end(&mut self.base, now, exchange, ending);
-        self.settle(now);
+        self.run_effects(now);
     }
 
     /// Sends a notification. It ends with exactly one [`Output::Noticed`].
@@ -169,20 +172,20 @@ impl Link {
     ) -> NoticeId {
         let call = CallName { method: method.into(), tool: None };
         let id = self.base.outbound.notify(&mut self.base.cx, now, call, params.cloned());
-        self.settle(now);
+        self.run_effects(now);
         id
     }
 
     /// Answers a question of the server. An answer to a withdrawn question is ignored.
     pub fn answer(&mut self, now: Moment, question: QuestionId, answer: &Answer) {
         self.calls.answer(&mut self.base, now, question, answer);
-        self.settle(now);
+        self.run_effects(now);
     }
 
     /// Subscribes the application to messages of the server that belong to no call.
     pub fn listen(&mut self, now: Moment) {
         self.listening.listen(&mut self.base, &mut self.calls, now);
-        self.settle(now);
+        self.run_effects(now);
     }
 
     /// Keeps the link connected while no call waits, for applications that need messages between calls, like
@@ -190,9 +193,9 @@ impl Link {
     pub fn keep_connected(&mut self, now: Moment) {
         self.base.reach.keep_connected();
         self.base.session.ensure(&mut self.base.cx, now);
-        self.settle(now);
+        self.run_effects(now);
         self.listening.open(&mut self.base, &mut self.calls, now);
-        self.settle(now);
+        self.run_effects(now);
     }
 
     /// Replaces the identity that the next handshake names; a stateless server sees it with the next request.

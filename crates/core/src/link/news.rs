@@ -14,7 +14,7 @@ use crate::head::AnswerHead;
 use crate::ids::{AttemptId, CredentialsId, Generation};
 use crate::link::attempts::Owner;
 use crate::link::base::Base;
-use crate::link::effects::{CallEffect, Effect, MessageSource, NoticeEffect};
+use crate::link::effects::{CallEffect, Effect, MessageSource, OutboundEffect};
 use crate::link::timers::Timer;
 use crate::message::Incoming;
 use crate::moment::Moment;
@@ -29,7 +29,7 @@ impl Link {
         let credentials = known.credentials;
         self.base.health.heard();
         self.base.reach.answered(&mut self.base.cx, now, attempt);
-        self.settle(now);
+        self.run_effects(now);
         let Base { cx, reach, session, outbound, .. } = &mut self.base;
         cx.note_secrets(&head);
         match owner {
@@ -54,11 +54,11 @@ impl Link {
                 cx.drain(attempt);
                 let to = (generation, credentials);
                 outbound.notice_answered(cx, now, id, to, &head, (reach, session));
-                cx.then(NoticeEffect::FillTurns);
+                cx.then(OutboundEffect::FillTurns);
                 cx.then(Effect::Close);
             }
         }
-        self.settle(now);
+        self.run_effects(now);
     }
 
     /// Takes in the whole body of an answer that is no stream.
@@ -76,7 +76,7 @@ impl Link {
             }
             Owner::Dial | Owner::Notice(_) => {}
         }
-        self.settle(now);
+        self.run_effects(now);
     }
 
     /// Takes in an event of a stream.
@@ -92,7 +92,7 @@ impl Link {
             }
             owner => self.other_event(now, &owner, generation, event),
         }
-        self.settle(now);
+        self.run_effects(now);
     }
 
     /// Takes in an event of a stream that belongs neither to a call nor to the standing stream.
@@ -115,7 +115,7 @@ impl Link {
             if !is_taken {
                 cx.then(CallEffect::TakeIn(MessageSource::of_session(generation), message));
             }
-            self.settle(now);
+            self.run_effects(now);
         }
     }
 
@@ -141,7 +141,7 @@ impl Link {
             Owner::Abandoned { .. } | Owner::Delete { .. } => cx.then(Effect::Close),
             Owner::Dial | Owner::Notice(_) => {}
         }
-        self.settle(now);
+        self.run_effects(now);
     }
 
     /// Takes in the failure of an attempt below HTTP.
@@ -150,13 +150,14 @@ impl Link {
             return self.handle_connect(now, attempt, Err(failure));
         }
         let Some(known) = self.base.cx.attempts.remove(attempt) else { return };
+        // The standing stream says nothing about reaching the server, and only calls know their phase.
         let is_headless = match known.owner {
             Owner::Exchange(id) => self.calls.is_headless(id, attempt),
             Owner::Listener => false,
             _ => true,
         };
         self.base.reach.attempt_failed(&mut self.base.cx, now, &failure, is_headless);
-        self.settle(now);
+        self.run_effects(now);
         let Base { cx, reach, session, outbound, .. } = &mut self.base;
         match known.owner {
             Owner::Exchange(id) => {
@@ -166,13 +167,13 @@ impl Link {
             Owner::Listener => self.listening.lost(cx, now, attempt),
             Owner::Notice(id) => {
                 outbound.notice_failed(cx, now, id, failure, reach);
-                cx.then(NoticeEffect::FillTurns);
+                cx.then(OutboundEffect::FillTurns);
                 cx.then(Effect::Close);
             }
             Owner::Abandoned { .. } | Owner::Delete { .. } => cx.then(Effect::Close),
             Owner::Dial => {}
         }
-        self.settle(now);
+        self.run_effects(now);
     }
 
     /// Takes in the result of a connect.
@@ -183,7 +184,7 @@ impl Link {
         let Base { cx, reach, .. } = &mut self.base;
         cx.attempts.remove(attempt);
         reach.connect_ended(cx, now, result);
-        self.settle(now);
+        self.run_effects(now);
     }
 
     fn is_dial(&self, attempt: AttemptId) -> bool {
@@ -194,7 +195,7 @@ impl Link {
     pub fn handle_capacity(&mut self, now: Moment, calls: usize) {
         self.base.admission.set_capacity(calls);
         self.base.cx.then(CallEffect::FillPlaces);
-        self.settle(now);
+        self.run_effects(now);
     }
 
     /// Takes in the reply of the credentials hook.
@@ -209,7 +210,7 @@ impl Link {
         renewed: Result<(), NoCredentials>,
     ) {
         self.base.credentials.came(&mut self.base.cx, now, rejected, renewed);
-        self.settle(now);
+        self.run_effects(now);
     }
 
     /// Takes in the reply of the credentials hook to a demand for more scope.
@@ -219,7 +220,7 @@ impl Link {
     pub fn handle_scope(&mut self, now: Moment, brought: Result<(), NoCredentials>) {
         let is_awaited = self.calls.await_any(Awaited::Scope);
         self.base.credentials.scope_came(&mut self.base.cx, brought, is_awaited);
-        self.settle(now);
+        self.run_effects(now);
     }
 
     /// Takes in that the computer slept for `gap`: the link asks at once whether the server is there, and
@@ -230,19 +231,19 @@ impl Link {
             return;
         }
         self.listening.reopen(&mut self.base, &mut self.calls, now);
-        self.settle(now);
+        self.run_effects(now);
         let Base { cx, session, health, .. } = &mut self.base;
         if session.ready().is_some() {
             health.ask_about_silence(cx, session);
         }
-        self.settle(now);
+        self.run_effects(now);
     }
 
     /// Fires the timers that are due. Calling this too early or too often is harmless.
     pub fn handle_timeout(&mut self, now: Moment) {
         while let Some(timer) = self.base.cx.timers.pop_due(now) {
             self.timer_fired(now, timer);
-            self.settle(now);
+            self.run_effects(now);
         }
     }
 

@@ -3,14 +3,14 @@
 use crate::link::Link;
 use crate::link::base::Base;
 use crate::link::effects::{
-    CredentialsEffect, Effect, HealthEffect, ListeningEffect, NoticeEffect, ReachEffect,
+    CredentialsEffect, Effect, HealthEffect, ListeningEffect, OutboundEffect, ReachEffect,
     SessionEffect,
 };
 use crate::moment::Moment;
 
 impl Link {
     /// Carries out what parts asked for, until nothing is left to do.
-    pub(super) fn settle(&mut self, now: Moment) {
+    pub(super) fn run_effects(&mut self, now: Moment) {
         while let Some(effect) = self.base.cx.next_effect() {
             self.carry_out(now, effect);
         }
@@ -20,22 +20,22 @@ impl Link {
         match effect {
             Effect::Call(effect) => self.calls.perform(&mut self.base, now, effect),
             Effect::Close => self.closing_progressed(now),
-            Effect::Credentials(effect) => self.ask_credentials(now, effect),
+            Effect::Credentials(effect) => self.perform_credentials(now, effect),
             Effect::Drain(attempt) => self.base.cx.drain(attempt),
-            Effect::Health(effect) => self.ask_health(now, effect),
-            Effect::Listening(effect) => self.ask_listening(now, effect),
-            Effect::Notice(effect) => self.ask_outbound(now, effect),
-            Effect::Reach(effect) => self.ask_reach(now, effect),
-            Effect::Session(effect) => self.ask_session(now, effect),
+            Effect::Health(effect) => self.perform_health(now, effect),
+            Effect::Listening(effect) => self.perform_listening(now, effect),
+            Effect::Outbound(effect) => self.perform_outbound(now, effect),
+            Effect::Reach(effect) => self.perform_reach(now, effect),
+            Effect::Session(effect) => self.perform_session(now, effect),
             Effect::Tell(event) => self.base.cx.tell(event),
-            Effect::Told(purpose, about, word) => {
+            Effect::OwnSettled(purpose, about, word) => {
                 let stream = self.listening.standing();
-                self.calls.told(&mut self.base, now, (purpose, about), word, stream);
+                self.calls.own_settled(&mut self.base, now, (purpose, about), word, stream);
             }
         }
     }
 
-    fn ask_credentials(&mut self, now: Moment, effect: CredentialsEffect) {
+    fn perform_credentials(&mut self, now: Moment, effect: CredentialsEffect) {
         let Base { cx, credentials, .. } = &mut self.base;
         match effect {
             CredentialsEffect::Renew { rejected, challenge } => {
@@ -47,7 +47,7 @@ impl Link {
         }
     }
 
-    fn ask_health(&mut self, now: Moment, effect: HealthEffect) {
+    fn perform_health(&mut self, now: Moment, effect: HealthEffect) {
         let Base { cx, session, health, .. } = &mut self.base;
         match effect {
             HealthEffect::EndDeferredProbe => health.end_deferred_probe(cx, now, session),
@@ -67,7 +67,7 @@ impl Link {
         }
     }
 
-    fn ask_listening(&mut self, now: Moment, effect: ListeningEffect) {
+    fn perform_listening(&mut self, now: Moment, effect: ListeningEffect) {
         let (base, calls, listening) = (&mut self.base, &mut self.calls, &mut self.listening);
         match effect {
             ListeningEffect::Anew => listening.listen_anew(base, calls, now),
@@ -88,24 +88,24 @@ impl Link {
         }
     }
 
-    fn ask_outbound(&mut self, now: Moment, effect: NoticeEffect) {
+    fn perform_outbound(&mut self, now: Moment, effect: OutboundEffect) {
         let Base { cx, reach, session, admission, outbound, .. } = &mut self.base;
         match effect {
-            NoticeEffect::CredentialsCame => outbound.credentials_came(cx),
-            NoticeEffect::CredentialsFailed => outbound.credentials_failed(cx, now),
-            NoticeEffect::FillTurns => outbound.fill_turns(cx, admission.capacity()),
-            NoticeEffect::LinkCame => outbound.link_came(cx),
-            NoticeEffect::LinkFailed(ending) => outbound.link_failed(cx, now, &ending),
-            NoticeEffect::Send(id) => {
+            OutboundEffect::CredentialsCame => outbound.credentials_came(cx),
+            OutboundEffect::CredentialsFailed => outbound.credentials_failed(cx, now),
+            OutboundEffect::FillTurns => outbound.fill_turns(cx, admission.capacity()),
+            OutboundEffect::LinkCame => outbound.link_came(cx),
+            OutboundEffect::LinkFailed(ending) => outbound.link_failed(cx, now, &ending),
+            OutboundEffect::Send(id) => {
                 outbound.send_notice(cx, now, id, (reach, session, admission));
             }
-            NoticeEffect::SessionCame => outbound.session_came(cx),
-            NoticeEffect::SessionFailed(ending) => outbound.session_failed(cx, now, &ending),
-            NoticeEffect::SessionLost(generation) => outbound.session_lost(cx, now, generation),
+            OutboundEffect::SessionCame => outbound.session_came(cx),
+            OutboundEffect::SessionFailed(ending) => outbound.session_failed(cx, now, &ending),
+            OutboundEffect::SessionLost(generation) => outbound.session_lost(cx, now, generation),
         }
     }
 
-    fn ask_reach(&mut self, now: Moment, effect: ReachEffect) {
+    fn perform_reach(&mut self, now: Moment, effect: ReachEffect) {
         match effect {
             ReachEffect::Drive => {
                 let is_awaited = self.base.reach.next_connect().is_some() && self.awaits_link();
@@ -115,7 +115,7 @@ impl Link {
         }
     }
 
-    fn ask_session(&mut self, now: Moment, effect: SessionEffect) {
+    fn perform_session(&mut self, now: Moment, effect: SessionEffect) {
         let Base { cx, reach, session, credentials, .. } = &mut self.base;
         match effect {
             SessionEffect::BeginStateless(version, server) => {

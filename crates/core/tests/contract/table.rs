@@ -16,7 +16,7 @@ const CONTRACT_TESTS: [&str; 21] = [
     include_str!("headers.rs"),
     include_str!("last_resort.rs"),
     include_str!("listening.rs"),
-    include_str!("mending.rs"),
+    include_str!("refused_form.rs"),
     include_str!("owing.rs"),
     include_str!("polling.rs"),
     include_str!("preferring.rs"),

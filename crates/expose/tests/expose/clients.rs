@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::StaticToken;
 use ridethrough::model::SamplingResult;
 use ridethrough::transport::{Connection, Dial, Endpoint, Failure, Peek};
 use ridethrough::{Client, ClientBuilder, Era};
@@ -223,7 +223,7 @@ struct Pipes {
 
 impl Pipes {
     fn client(&self, era: Era) -> ClientBuilder {
-        let token = StaticBearer::new(TOKEN).unwrap();
+        let token = StaticToken::new(TOKEN).unwrap();
         let client = Client::builder("http://localhost:8808/mcp").dial(self.clone());
         client.credentials(token).eras(era)
     }

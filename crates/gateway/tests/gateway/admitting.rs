@@ -57,7 +57,7 @@ async fn what_a_principal_may_not_call_is_refused_like_what_does_not_exist() {
     let sick = rig.builder(Era::Legacy, "/mcp/c");
     let nowhere = rig.builder(Era::Legacy, "/mcp/d");
     for builder in [sick, nowhere] {
-        let bob = ridethrough::credentials::StaticBearer::new(crate::rig::BOB).unwrap();
+        let bob = ridethrough::credentials::StaticToken::new(crate::rig::BOB).unwrap();
         let error = builder.credentials(bob).build().unwrap().connect().await.unwrap_err();
         assert!(error.to_string().contains("404"), "{error}");
     }

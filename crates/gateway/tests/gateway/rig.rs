@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::StaticToken;
 use ridethrough::transport::{Cause, Connection, Dial, Endpoint, Failure, Peek};
 use ridethrough::{Client, ClientBuilder, Era};
 use ridethrough_gateway::{Connect, Gateway, GatewayNews, GatewaySettings, ServerSettings};
@@ -48,13 +48,13 @@ impl Rig {
         Client::builder(&format!("http://localhost{path}"))
             .dial(to)
             .eras(era)
-            .credentials(StaticBearer::new(OWNER).unwrap())
+            .credentials(StaticToken::new(OWNER).unwrap())
             .seed(7)
     }
 
     /// A client of another principal.
     pub(crate) fn bob(&self, era: Era) -> Client {
-        let credentials = StaticBearer::new(BOB).unwrap();
+        let credentials = StaticToken::new(BOB).unwrap();
         self.builder(era, "/mcp").credentials(credentials).build().unwrap()
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::StaticToken;
 use ridethrough::{Client, ClientBuilder, Era};
 use ridethrough_gateway::{Connect, ServerSettings};
 use ridethrough_server::Server;
@@ -54,7 +54,7 @@ async fn progress_comes_before_the_answer_that_it_leads_to() {
 }
 
 pub(crate) fn client(url: &str, era: Era) -> Client {
-    let credentials = StaticBearer::new(OWNER).unwrap();
+    let credentials = StaticToken::new(OWNER).unwrap();
     Client::builder(url).eras(era).credentials(credentials).build().unwrap()
 }
 

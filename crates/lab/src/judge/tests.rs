@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::contestant::{Contestant, Inside};
-use crate::stage::Doors;
+use crate::stage::StageTransport;
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reports_what_was_expected_passes() {
@@ -179,7 +179,7 @@ async fn score(checks: &str, lines: Vec<String>) -> Score {
 }
 
 async fn play(scenario: &Scenario, client: &dyn Contestant) -> Score {
-    let stage = Stage::open(scenario, Doors::Pipes).await.unwrap();
+    let stage = Stage::open(scenario, StageTransport::Pipes).await.unwrap();
     crate::run::run_on(&stage, scenario, client).await
 }
 

@@ -16,18 +16,18 @@ use crate::wire::{Fuse, Wire, secure};
 use crate::{http1, http2};
 
 impl Shared {
-    /// Changes the mood, and opens or shuts the door accordingly.
+    /// Changes the mood, and listens or not accordingly.
     pub(super) fn change_mood(self: &Arc<Self>, mood: Mood) -> io::Result<()> {
         let mut state = lock(&self.state);
         state.mood = mood;
         match mood {
-            Mood::Down => state.door.shut(),
-            _ => self.open_door(&mut state),
+            Mood::Down => state.socket.shut(),
+            _ => self.listen(&mut state),
         }
     }
 
-    pub(super) fn open_door(self: &Arc<Self>, state: &mut ServerState) -> io::Result<()> {
-        state.door.open(|| tokio::spawn(self.clone().accept_all()).abort_handle())
+    pub(super) fn listen(self: &Arc<Self>, state: &mut ServerState) -> io::Result<()> {
+        state.socket.open(|| tokio::spawn(self.clone().accept_all()).abort_handle())
     }
 
     pub(super) fn each(&self, tell: impl Fn(&Connection)) {
@@ -39,7 +39,7 @@ impl Shared {
             let mut state = lock(&self.state);
             state.mood = Mood::Down;
             // If the port cannot be kept, `restart` fails and says so.
-            let _ = state.door.shut();
+            let _ = state.socket.shut();
             state.swallowed.clear();
             std::mem::take(&mut state.open).values().for_each(|connection| connection.reset(None));
         }
@@ -75,7 +75,7 @@ impl Shared {
 
     async fn accept_all(self: Arc<Self>) {
         loop {
-            match poll_fn(|context| lock(&self.state).door.poll_accept(context)).await {
+            match poll_fn(|context| lock(&self.state).socket.poll_accept(context)).await {
                 None => return,
                 Some(Ok(stream)) => self.take_in(stream),
                 // Most likely there are no file descriptors left: there will be some again.

@@ -120,7 +120,7 @@ async fn a_server_that_starts_down_is_up_when_it_says() {
         "[server]\nstarts = 'down'\nup_after = 1.0\nsessionless = true\n[[server.rule]]",
     );
     let scenario = Scenario::read(&scenario).unwrap();
-    let stage = Stage::open(&scenario, Doors::Pipes).await.unwrap();
+    let stage = Stage::open(&scenario, StageTransport::Pipes).await.unwrap();
     stage.begin();
 
     let refused = stage.dial("127.0.0.1:81").await.is_err();
@@ -164,7 +164,7 @@ async fn a_server_changes_its_era_when_its_turn_comes_or_a_rule_says_so() {
     let acts = "[{ era = 'modern' }, { wait = 1.0 }, { era = 'legacy' }, 'pass']";
     let text = scenario(&format!("times = 1\ndo = {acts}"));
     let text = text.replacen("[[server.rule]]", &format!("{server}[[server.rule]]"), 1);
-    let stage = Stage::open(&Scenario::read(&text).unwrap(), Doors::Pipes).await.unwrap();
+    let stage = Stage::open(&Scenario::read(&text).unwrap(), StageTransport::Pipes).await.unwrap();
     stage.begin();
 
     let (ruled, legacy) = (ask(&stage).await, ask(&stage).await);
@@ -183,7 +183,7 @@ async fn a_tool_asks_for_input_as_its_inquiry_says() {
     let inquiry = "[[server.inquiry]]\ntool = 'echo'\nrounds = [{ state = 's' }]\n";
     let server = format!("[server]\nera = 'both'\nsessionless = true\n{inquiry}[[server.rule]]");
     let text = scenario("times = 0\ndo = []").replacen("[[server.rule]]", &server, 1);
-    let stage = Stage::open(&Scenario::read(&text).unwrap(), Doors::Pipes).await.unwrap();
+    let stage = Stage::open(&Scenario::read(&text).unwrap(), StageTransport::Pipes).await.unwrap();
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -265,7 +265,7 @@ async fn replicas_take_turns_with_connections_and_know_only_their_own_sessions()
         "[server]\nreplicas = 2\n[[server.rule]]",
         1,
     );
-    let stage = Stage::open(&Scenario::read(&text).unwrap(), Doors::Pipes).await.unwrap();
+    let stage = Stage::open(&Scenario::read(&text).unwrap(), StageTransport::Pipes).await.unwrap();
     let post = |session: &str, body: &str| {
         let head = "POST /mcp HTTP/1.1\r\nconnection: close\r\ncontent-length: ";
         format!("{head}{}\r\n{session}\r\n{body}", body.len())
@@ -287,7 +287,7 @@ async fn stage(rule: &str) -> Stage {
         "[server]\nsessionless = true\n[[server.rule]]",
         1,
     );
-    Stage::open(&Scenario::read(&scenario).unwrap(), Doors::Pipes).await.unwrap()
+    Stage::open(&Scenario::read(&scenario).unwrap(), StageTransport::Pipes).await.unwrap()
 }
 
 fn scenario(rule: &str) -> String {

@@ -7,7 +7,7 @@ use crate::contestant::Inside;
 use crate::run::run_on;
 use crate::scenario::Scenario;
 use crate::score::{Score, Verdict};
-use crate::stage::{Doors, Stage};
+use crate::stage::{Stage, StageTransport};
 
 #[tokio::test(start_paused = true)]
 async fn plain_habits_have_no_trouble_without_faults() {
@@ -141,7 +141,7 @@ async fn run(name: &str, server: &str) -> Score {
 
 async fn put_through(mistake: Mistake, server: &str) -> Score {
     let scenario = Scenario::read(&format!("{HEAD}{server}{CHECKS}")).unwrap();
-    let stage = Arc::new(Stage::open(&scenario, Doors::Pipes).await.unwrap());
+    let stage = Arc::new(Stage::open(&scenario, StageTransport::Pipes).await.unwrap());
     let doors = stage.clone();
     let client = Inside(move |url, script, said| -> BoxFuture<'static, ()> {
         let doors = doors.clone();

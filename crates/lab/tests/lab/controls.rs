@@ -12,7 +12,7 @@ use ridethrough_lab::journal::Ran;
 use ridethrough_lab::run::run_on;
 use ridethrough_lab::scenario::{Check, Claim, Scenario, Scenarios};
 use ridethrough_lab::score::{Score, Verdict};
-use ridethrough_lab::stage::{Doors, Stage};
+use ridethrough_lab::stage::{Stage, StageTransport};
 use ridethrough_lab::wrong::{self, Dialed, Duplex, Mistake};
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedSender;
@@ -112,7 +112,7 @@ fn broken(score: &Score) -> Vec<&str> {
 
 fn put_through(scenario: &Scenario, mistake: Mistake) -> Score {
     on_its_own(async {
-        let stage = Arc::new(Stage::open(scenario, Doors::Pipes).await.unwrap());
+        let stage = Arc::new(Stage::open(scenario, StageTransport::Pipes).await.unwrap());
         let doors = stage.clone();
         let client = Inside(move |url, script, said| -> BoxFuture<'static, ()> {
             let doors = through(doors.clone());
@@ -125,7 +125,7 @@ fn put_through(scenario: &Scenario, mistake: Mistake) -> Score {
 /// As [`put_through`], with a client that needs no doors.
 fn play(scenario: &Scenario, client: &dyn Contestant) -> Score {
     on_its_own(async {
-        let stage = Stage::open(scenario, Doors::Pipes).await.unwrap();
+        let stage = Stage::open(scenario, StageTransport::Pipes).await.unwrap();
         run_on(&stage, scenario, client).await
     })
 }

@@ -18,7 +18,7 @@ use super::body::Says;
 use super::sickness::Sickness;
 
 /// The state that all requests share.
-pub(super) struct Desk {
+pub(super) struct Responder {
     tally: Arc<Tally>,
     /// The beginning of this server's session ids; those of another server differ.
     epoch: String,
@@ -49,7 +49,7 @@ struct Params<'a> {
     name: Option<&'a str>,
 }
 
-impl Desk {
+impl Responder {
     pub(super) fn new(tally: Arc<Tally>) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let epoch = format!("{}-", now.as_nanos());

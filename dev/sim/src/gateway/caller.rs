@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::StaticToken;
 use ridethrough::model::{Elicited, FormRequest};
 use ridethrough::{Client, ClientBuilder, Era, Json};
 use ridethrough_core::rng::Rng;
@@ -140,7 +140,7 @@ fn builder(
 ) -> ClientBuilder {
     let path = shape.only.map(|place| format!("/{}", world.servers[place].name));
     let url = format!("http://localhost/mcp{}", path.unwrap_or_default());
-    let token = StaticBearer::new(shape.principal.token()).expect("a token of letters");
+    let token = StaticToken::new(shape.principal.token()).expect("a token of letters");
     Client::builder(&url)
         .dial(network)
         .credentials(token)

@@ -7,7 +7,7 @@ use std::io;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ridethrough::credentials::StaticBearer;
+use ridethrough::credentials::StaticToken;
 use ridethrough::{Client, ClientBuilder};
 use ridethrough_lab::adapter::{Answer, Done, Line, Outcome, Step};
 use ridethrough_oauth::{ClientBuilderExt, OAuth};
@@ -51,7 +51,7 @@ impl ScriptAccess {
             builder = builder.oauth(login).map_err(|error| error.to_string())?;
         }
         if let Some(token) = self.bearer {
-            let token = StaticBearer::new(token)
+            let token = StaticToken::new(token)
                 .map_err(|error| format!("`bearer` is no token: {error}"))?;
             builder = builder.credentials(token);
         }

@@ -11,7 +11,7 @@ use ridethrough_lab::contestant::{Contestant, Inside, Performance};
 use ridethrough_lab::run::run_on;
 use ridethrough_lab::scenario::{Scenario, Scenarios};
 use ridethrough_lab::score::{Score, Verdict};
-use ridethrough_lab::stage::{Doors, Stage};
+use ridethrough_lab::stage::{Stage, StageTransport};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::host::Pipes;
@@ -37,7 +37,7 @@ async fn the_bridge_has_the_verdicts_of_the_client_in_it() {
 const DEADLINES: [&str; 1] = ["F8"];
 
 async fn put_through(scenario: &Scenario) -> Score {
-    let stage = Arc::new(Stage::open(scenario, Doors::Pipes).await.unwrap());
+    let stage = Arc::new(Stage::open(scenario, StageTransport::Pipes).await.unwrap());
     let at = stage.clone();
     let bridged = Inside(move |_url, script, said: UnboundedSender<String>| {
         let stage = at.clone();
@@ -74,7 +74,7 @@ impl<C: Contestant> Contestant for Bridged<C> {
 fn bridge(stage: &Arc<Stage>, token: Option<String>) -> Pipes {
     let mut client = client_on(stage);
     if let Some(token) = token {
-        client = client.credentials(ridethrough::credentials::StaticBearer::new(token).unwrap());
+        client = client.credentials(ridethrough::credentials::StaticToken::new(token).unwrap());
     }
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (reader, writer) = tokio::io::split(theirs);

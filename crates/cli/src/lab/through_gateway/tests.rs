@@ -13,7 +13,7 @@ use ridethrough_lab::contestant::{Contestant, Inside, Performance};
 use ridethrough_lab::run::run_on;
 use ridethrough_lab::scenario::{Scenario, Scenarios};
 use ridethrough_lab::score::{Score, Verdict};
-use ridethrough_lab::stage::{Doors, Stage};
+use ridethrough_lab::stage::{Stage, StageTransport};
 use ridethrough_server::Server;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -66,7 +66,7 @@ async fn missed(front: Era, is_exempt: impl Fn(&str) -> bool) -> String {
 }
 
 async fn put_through(scenario: &Scenario, front: Era) -> Score {
-    let stage = Arc::new(Stage::open(scenario, Doors::Pipes).await.unwrap());
+    let stage = Arc::new(Stage::open(scenario, StageTransport::Pipes).await.unwrap());
     let at = stage.clone();
     let client = Inside(move |_url, script, said: UnboundedSender<String>| {
         let stage = at.clone();

@@ -246,7 +246,7 @@ impl Calls {
         if self.is_question(id) {
             return self.question_failed(base, now, id, Failure::unknown(Cause::Closed));
         }
-        base.reach.begin_outage();
+        base.reach.begin_incident();
         self.decide(base, now, id, Exchange::stream_ended);
     }
 

@@ -44,7 +44,7 @@ impl Calls {
         if base.cx.is_closing() {
             return;
         }
-        if base.reach.is_up() {
+        if base.reach.lets_calls_out() {
             return self.let_out_connected(base, now, id, then);
         }
         self.wait(base, now, id, Waiting::Link { then, since: now });

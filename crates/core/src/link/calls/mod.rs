@@ -10,7 +10,7 @@
 //!   streams       events of their streams
 //!   messages      what the server sends beside answers
 //!   rounds        a call for which a stateless server needs input
-//!   mending       a call that was refused for its form
+//!   refused_form  a call that was refused for its form, in another form
 //!   subscribing   requests of the legacy era that a stateless server does not know
 //!   doubts        answers that speak of a lost session
 //!   era_doubts    answers that only a server of the other era gives
@@ -28,9 +28,9 @@ mod effects;
 mod ending;
 mod era_doubts;
 mod letting_out;
-mod mending;
 mod messages;
 mod own;
+mod refused_form;
 mod rounds;
 mod silence;
 mod steps;
@@ -48,7 +48,7 @@ use crate::replay::KnownTools;
 use super::attempts::{NewRequest, Owner};
 use super::context::Context;
 use super::routing_headers::headers_of;
-use mending::Relisting;
+use refused_form::Relisting;
 
 /// All exchanges that have not ended.
 #[derive(Debug, Default)]

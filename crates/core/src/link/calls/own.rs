@@ -173,7 +173,7 @@ impl Calls {
     }
 
     /// Hands what came of a question about the session `about` to the part that asked.
-    pub(crate) fn told(
+    pub(crate) fn own_settled(
         &mut self,
         base: &mut Base,
         now: Moment,
@@ -219,7 +219,7 @@ fn settled(base: &mut Base, now: Moment, purpose: Purpose, about: Generation, wo
         // looks at the credentials.
         base.credentials.renew(&mut base.cx, now, reply.credentials, challenge.clone());
     }
-    base.cx.then(Effect::Told(purpose, about, word));
+    base.cx.then(Effect::OwnSettled(purpose, about, word));
 }
 
 /// Returns the session that an exchange of the link was about.

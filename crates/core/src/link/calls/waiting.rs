@@ -55,7 +55,7 @@ impl Calls {
         id: ExchangeId,
         then: Then,
     ) {
-        if base.reach.is_connected() {
+        if base.reach.lets_control_out() {
             self.let_out_connected(base, now, id, then)
         } else {
             self.let_out(base, now, id, then)

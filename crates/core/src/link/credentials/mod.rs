@@ -21,7 +21,7 @@ use crate::outcome::{Kind, Reason};
 use crate::output::Action;
 
 use super::context::Context;
-use super::effects::{CallEffect, HealthEffect, ListeningEffect, NoticeEffect, SessionEffect};
+use super::effects::{CallEffect, HealthEffect, ListeningEffect, OutboundEffect, SessionEffect};
 use super::timers::Timer;
 use step_up::StepUp;
 
@@ -128,7 +128,7 @@ impl Credentials {
         let ending = Ending::new(Kind::Unauthorized, none.as_reason());
         cx.then(CallEffect::EndAll(Awaited::Credentials, ending.clone()));
         cx.then(SessionEffect::CredentialsFailed(ending));
-        cx.then(NoticeEffect::CredentialsFailed);
+        cx.then(OutboundEffect::CredentialsFailed);
         let ending = Ending::new(Kind::Unauthorized, Reason::Nothing);
         cx.then(CallEffect::EndAll(Awaited::Acknowledgement, ending));
         cx.then(ListeningEffect::CredentialsFailed);
@@ -178,7 +178,7 @@ fn release_waiters(cx: &mut Context) {
     cx.then(SessionEffect::CredentialsCame);
     cx.then(ListeningEffect::CredentialsCame);
     cx.then(CallEffect::LetOutAll(Awaited::Credentials));
-    cx.then(NoticeEffect::CredentialsCame);
+    cx.then(OutboundEffect::CredentialsCame);
 }
 
 /// Returns the refusal for a hook that exceeded its time limit.

@@ -126,7 +126,7 @@ impl Health {
     ) {
         let sign = match word {
             OwnOutcome::Nothing(failure) if failure.delivery == Delivery::NotSent => {
-                PingResult::Refused
+                PingResult::NotSent
             }
             OwnOutcome::Nothing(_) => PingResult::Unanswered,
             OwnOutcome::Answered(reply) => self.sign_of(cx, session, *reply),

@@ -66,12 +66,12 @@ impl Pulse {
         self.state = PingState::Idle;
         match sign {
             // Only pings that were sent because of a silence say how long it has lasted.
-            PingResult::Refused | PingResult::Unanswered if !for_silence => {}
+            PingResult::NotSent | PingResult::Unanswered if !for_silence => {}
             PingResult::Http | PingResult::Lost | PingResult::Reply => {
                 (self.refused, self.unanswered) = (0, 0);
                 return Liveness::Alive;
             }
-            PingResult::Refused => self.refused += 1,
+            PingResult::NotSent => self.refused += 1,
             PingResult::Unanswered => self.unanswered += 1,
         }
         if self.refused >= DEAD_AFTER_REFUSED || self.unanswered >= DEAD_AFTER_UNANSWERED {
@@ -79,7 +79,7 @@ impl Pulse {
             (self.refused, self.unanswered) = (0, 0);
             return Liveness::Dead { is_unreachable };
         }
-        let pause = if sign == PingResult::Refused { REFUSED_PAUSE } else { INTERVAL - LIMIT };
+        let pause = if sign == PingResult::NotSent { REFUSED_PAUSE } else { INTERVAL - LIMIT };
         Liveness::Unsure { again: now + pause }
     }
 

@@ -7,7 +7,7 @@ use super::notices::{Notice, NoticeKind};
 use crate::exchange::Ending;
 use crate::ids::{ExchangeId, Generation, NoticeId};
 use crate::link::context::Context;
-use crate::link::effects::NoticeEffect;
+use crate::link::effects::OutboundEffect;
 use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
@@ -73,21 +73,21 @@ impl Outbound {
     /// Sends the next notification in line, if there is room, and then those after it.
     pub(crate) fn fill_turns(&self, cx: &mut Context, capacity: usize) {
         if let Some(next) = self.turns.next(capacity) {
-            cx.then(NoticeEffect::Send(next));
-            cx.then(NoticeEffect::FillTurns);
+            cx.then(OutboundEffect::Send(next));
+            cx.then(OutboundEffect::FillTurns);
         }
     }
 
     /// Sends the notices that waited for a connection.
     pub(crate) fn link_came(&self, cx: &mut Context) {
         self.send_all(cx, Notice::waits_for_link);
-        cx.then(NoticeEffect::FillTurns);
+        cx.then(OutboundEffect::FillTurns);
     }
 
     /// Sends the notices that waited for a session.
     pub(crate) fn session_came(&self, cx: &mut Context) {
         self.send_all(cx, Notice::waits_for_session);
-        cx.then(NoticeEffect::FillTurns);
+        cx.then(OutboundEffect::FillTurns);
     }
 
     /// Sends the notices that waited for credentials.
@@ -97,7 +97,7 @@ impl Outbound {
 
     fn send_all(&self, cx: &mut Context, matches: impl Fn(&Notice) -> bool) {
         for id in self.notices_where(matches) {
-            cx.then(NoticeEffect::Send(id));
+            cx.then(OutboundEffect::Send(id));
         }
     }
 

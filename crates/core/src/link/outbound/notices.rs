@@ -17,7 +17,7 @@ use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId};
 use crate::link::context::Context;
-use crate::link::effects::{CallEffect, CredentialsEffect, Effect, NoticeEffect, ReachEffect};
+use crate::link::effects::{CallEffect, CredentialsEffect, Effect, OutboundEffect, ReachEffect};
 use crate::link::reach::Reach;
 use crate::link::session::Sessions;
 use crate::link::timers::Timer;
@@ -179,11 +179,11 @@ impl Outbound {
     ) {
         let Some(notice) = self.notices.get(&id) else { return };
         match notice.state {
-            NoticeState::Paused => cx.then(NoticeEffect::Send(id)),
+            NoticeState::Paused => cx.then(OutboundEffect::Send(id)),
             NoticeState::Out { attempt, .. } => {
                 cx.abort(attempt);
                 self.notice_failed(cx, now, id, Failure::unknown(Cause::TimedOut), reach);
-                cx.then(NoticeEffect::FillTurns);
+                cx.then(OutboundEffect::FillTurns);
                 cx.then(Effect::Close);
             }
             NoticeState::AwaitTurn => {

@@ -12,7 +12,7 @@ use crate::ids::NoticeId;
 use crate::link::admission::Admission;
 use crate::link::attempts::{NewRequest, Owner};
 use crate::link::context::Context;
-use crate::link::effects::{NoticeEffect, ReachEffect, SessionEffect};
+use crate::link::effects::{OutboundEffect, ReachEffect, SessionEffect};
 use crate::link::reach::Reach;
 use crate::link::session::Sessions;
 use crate::message::notification;
@@ -34,7 +34,7 @@ impl Outbound {
         if cx.is_closing() {
             self.end_notice(cx, now, id, Err(Ending::new(Kind::Closed, Reason::Nothing)))
         } else {
-            cx.then(NoticeEffect::Send(id));
+            cx.then(OutboundEffect::Send(id));
         }
         id
     }
@@ -70,7 +70,7 @@ impl Outbound {
         let call = CallName { method: "answer".into(), tool: None };
         let (body, exchange) = (answer_body(&question.id, answer), question.exchange);
         let id = self.add_notice(now, NoticeKind::Answer { to, exchange, body }, call);
-        cx.then(NoticeEffect::Send(id));
+        cx.then(OutboundEffect::Send(id));
     }
 
     /// Tells the server that no caller waits for the answer to this request.
@@ -103,7 +103,7 @@ impl Outbound {
             NoticeKind::Cancelled { to, body } => {
                 (to.clone(), CANCEL_LIMIT, body.clone(), Headers::default())
             }
-            _ if !reach.is_connected() => {
+            _ if !reach.lets_control_out() => {
                 self.wait(cx, id, NoticeState::AwaitLink, reach);
                 return cx.then(ReachEffect::Drive);
             }

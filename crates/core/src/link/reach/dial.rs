@@ -1,13 +1,14 @@
 //! The connect loop: one per link, however many calls wait.
 //!
 //! ```text
-//!   Up ──not connected──▶ Dialing ──failed──▶ Pausing ──time is up──▶ Dialing
-//!   ▲                        │ connected
-//!   └──all released── Ramping (1, 2, 4, … calls each 50 ms)
+//!   Up ──lost──▶ Pausing ──time is up──▶ Dialing ──failed──▶ Pausing
+//!   ▲               ▲ │ answered            │ connected
+//!   │           lost│ ▼                     │
+//!   └──all released── Ramping ◀─────────────┘   (1, 2, 4, … calls each 50 ms)
 //! ```
-//! An outage lasts from the first failed connect to the next response head, not to the next successful
-//! connect: a server that accepts connections and answers nothing is not back. The first connect of an outage
-//! is immediate; then the gaps grow with its age.
+//! An outage lasts from the first request that could not be sent, or failed connect, to the next response head,
+//! not to the next successful connect: a server that accepts connections and answers nothing is not back. The
+//! first connect of an outage is immediate; then the gaps grow with its age. A lasting failure ends the loop.
 
 use std::time::Duration;
 
@@ -39,6 +40,7 @@ pub(crate) enum DialState {
         next: Moment,
         group: usize,
     },
+    /// Nothing is known against sending: the start, a link that works, or the time after a lasting failure.
     Up,
 }
 
@@ -62,13 +64,13 @@ impl Dial {
         self.state
     }
 
-    /// Whether requests may go out.
-    pub(crate) const fn is_up(&self) -> bool {
+    /// Whether calls may go out.
+    pub(crate) const fn lets_calls_out(&self) -> bool {
         matches!(self.state, DialState::Up)
     }
 
     /// Whether a control message may go out: those do not wait for the ramp.
-    pub(crate) const fn is_connected(&self) -> bool {
+    pub(crate) const fn lets_control_out(&self) -> bool {
         matches!(self.state, DialState::Up | DialState::Ramping { .. })
     }
 
@@ -78,7 +80,7 @@ impl Dial {
 
     /// Begins or prolongs an outage: a request could not be sent, or its connection carried no response.
     pub(crate) fn lost(&mut self, now: Moment, last_attempt: AttemptId, rng: &mut Rng) {
-        if !self.is_connected() {
+        if !self.lets_control_out() {
             return;
         }
         let until = match &mut self.outage {
@@ -99,9 +101,9 @@ impl Dial {
         self.outage.map(|outage| outage.since)
     }
 
-    /// Whether a response has been seen since the last failed connect.
-    pub(crate) const fn is_proven(&self) -> bool {
-        self.outage.is_none()
+    /// Whether there is an outage.
+    pub(crate) const fn is_in_outage(&self) -> bool {
+        self.outage.is_some()
     }
 
     pub(crate) const fn dialing(&mut self, attempt: AttemptId) {
@@ -149,7 +151,7 @@ impl Dial {
         }
     }
 
-    /// Ends the ramp, because no call waits any more.
+    /// Ends the ramp: its last group goes out.
     pub(crate) const fn ramp_done(&mut self) {
         if matches!(self.state, DialState::Ramping { .. }) {
             self.state = DialState::Up;
@@ -166,7 +168,7 @@ impl Dial {
             // This answers a request that was made after the loss, and not the connect loop.
             self.connected(now);
         }
-        if !self.is_connected() {
+        if !self.lets_control_out() {
             // A connection made before the loss says nothing about new ones.
             return None;
         }

@@ -22,15 +22,15 @@ use dial::{Dial, DialState};
 #[derive(Debug)]
 pub(crate) struct Reach {
     dial: Dial,
-    /// Counts outages, from a transport failure to the next response head, so that one outage is one strike.
-    outages: u64,
-    in_outage: bool,
+    /// Counts what the breaker takes for one failure, from a transport failure to the next response head.
+    incidents: u64,
+    in_incident: bool,
     keeps_connected: bool,
 }
 
 impl Reach {
     pub(crate) const fn new() -> Self {
-        Self { dial: Dial::new(), outages: 0, in_outage: false, keeps_connected: false }
+        Self { dial: Dial::new(), incidents: 0, in_incident: false, keeps_connected: false }
     }
 
     /// Keeps the link connected from now on, even if no call waits.
@@ -42,14 +42,14 @@ impl Reach {
         self.keeps_connected
     }
 
-    /// Whether requests may go out.
-    pub(crate) const fn is_up(&self) -> bool {
-        self.dial.is_up()
+    /// Whether calls may go out.
+    pub(crate) const fn lets_calls_out(&self) -> bool {
+        self.dial.lets_calls_out()
     }
 
     /// Whether a control message may go out: those do not wait for the ramp.
-    pub(crate) const fn is_connected(&self) -> bool {
-        self.dial.is_connected()
+    pub(crate) const fn lets_control_out(&self) -> bool {
+        self.dial.lets_control_out()
     }
 
     pub(crate) const fn connected_before(&self) -> bool {
@@ -76,6 +76,6 @@ impl Reach {
 
     /// Returns what a call that ends now for a transport reason counts as.
     pub(crate) const fn incident(&self) -> Incident {
-        if self.in_outage { Incident::Outage(self.outages) } else { Incident::Alone }
+        if self.in_incident { Incident::Outage(self.incidents) } else { Incident::Alone }
     }
 }

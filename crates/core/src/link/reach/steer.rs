@@ -8,18 +8,18 @@ use crate::failure::{Cause, Delivery, Failure};
 use crate::ids::AttemptId;
 use crate::link::context::Context;
 use crate::link::effects::{
-    CallEffect, HealthEffect, ListeningEffect, NoticeEffect, ReachEffect, SessionEffect,
+    CallEffect, HealthEffect, ListeningEffect, OutboundEffect, ReachEffect, SessionEffect,
 };
 use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 
 impl Reach {
-    /// Notes a transport failure: an outage begins, unless there is one.
-    pub(crate) fn begin_outage(&mut self) {
-        if !self.in_outage {
-            self.in_outage = true;
-            self.outages += 1;
+    /// Notes a transport failure: an incident begins, unless there is one.
+    pub(crate) fn begin_incident(&mut self) {
+        if !self.in_incident {
+            self.in_incident = true;
+            self.incidents += 1;
         }
     }
 
@@ -33,7 +33,7 @@ impl Reach {
         match result {
             Ok(()) => {
                 self.dial.connected(now);
-                server_is_back(cx);
+                let_all_go_on(cx);
             }
             Err(failure) if failure.cause.is_lasting(self.dial.connected_before()) => {
                 self.dial.gave_up();
@@ -42,7 +42,7 @@ impl Reach {
             }
             Err(failure) => {
                 let next = self.dial.failed(now, &mut cx.rng);
-                self.begin_outage();
+                self.begin_incident();
                 cx.note_failure(now, Reason::Transport(failure.clone()));
                 cx.tell(Event::ConnectFailed { failure, next });
                 cx.then(HealthEffect::ProbeNotSent);
@@ -63,13 +63,13 @@ impl Reach {
         if failure.cause.is_misbehaviour() || failure.cause == Cause::ConnectionGone {
             return;
         }
-        self.begin_outage();
+        self.begin_incident();
         let is_unsent = failure.delivery == Delivery::NotSent;
         if is_unsent && failure.cause.is_lasting(self.dial.connected_before()) {
             return;
         }
-        // A fresh connection that carried no response counts as a failed connect.
-        if is_unsent || (is_headless && !self.dial.is_proven()) {
+        // During an outage, a connection that carried no response counts as a failed connect.
+        if is_unsent || (is_headless && self.dial.is_in_outage()) {
             self.dial.lost(now, cx.attempts.last(), &mut cx.rng);
             cx.then(ReachEffect::Drive);
         }
@@ -77,10 +77,10 @@ impl Reach {
 
     /// Notes a response head, which shows that the server can be reached.
     pub(crate) fn answered(&mut self, cx: &mut Context, now: Moment, attempt: AttemptId) {
-        self.in_outage = false;
+        self.in_incident = false;
         if let Some(outage) = self.dial.answered(now, attempt) {
             cx.tell(Event::Connected { outage });
-            server_is_back(cx);
+            let_all_go_on(cx);
         }
     }
 
@@ -109,7 +109,7 @@ impl Reach {
     pub(crate) fn due(&mut self, cx: &mut Context, now: Moment) {
         if let Some(group) = self.dial.next_group(now) {
             cx.then(CallEffect::LetOutGroup(group));
-            cx.then(NoticeEffect::LinkCame);
+            cx.then(OutboundEffect::LinkCame);
         }
         cx.then(ReachEffect::Drive);
     }
@@ -129,11 +129,11 @@ impl Reach {
 pub(crate) fn fail_unreachable(cx: &mut Context, failure: Failure) {
     let ending = Ending::new(Kind::Unreachable, Reason::Transport(failure));
     cx.then(CallEffect::EndAll(Awaited::Link, ending.clone()));
-    cx.then(NoticeEffect::LinkFailed(ending.clone()));
+    cx.then(OutboundEffect::LinkFailed(ending.clone()));
     cx.then(SessionEffect::Fail(ending));
 }
 
-fn server_is_back(cx: &mut Context) {
+fn let_all_go_on(cx: &mut Context) {
     cx.then(ListeningEffect::Hurry);
     cx.then(SessionEffect::LinkCame);
     cx.then(ReachEffect::Due);

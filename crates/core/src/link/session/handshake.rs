@@ -94,7 +94,7 @@ impl Sessions {
         if self.renewal().is_none() {
             return;
         }
-        if !reach.is_connected() {
+        if !reach.lets_control_out() {
             return self.await_link(cx);
         }
         if credentials.must_await(cx, now) {
@@ -310,8 +310,8 @@ impl Sessions {
         let next = renewal.pause(now, hint, reason.clone(), &mut cx.rng);
         cx.note_failure(now, reason.clone());
         cx.tell(Event::SessionRenewalFailed { reason, next });
-        cx.then(HealthEffect::ProbeNotSent);
         self.enter_stage(cx, Stage::Paused { until: next });
+        cx.then(HealthEffect::ProbeNotSent);
     }
 
     /// Handles a handshake that took too long, or whose pause is over. `is_wanted` says whether something

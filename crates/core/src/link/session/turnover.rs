@@ -10,7 +10,7 @@ use crate::link::HANDSHAKE_LIMIT;
 use crate::link::attempts::{NewRequest, Owner};
 use crate::link::context::Context;
 use crate::link::effects::{
-    CallEffect, Effect, HealthEffect, ListeningEffect, NoticeEffect, SessionEffect,
+    CallEffect, Effect, HealthEffect, ListeningEffect, OutboundEffect, SessionEffect,
 };
 use crate::link::timers::Timer;
 use crate::message::{Answer, Json};
@@ -108,7 +108,7 @@ impl Sessions {
             }
         }
         cx.then(CallEffect::EndSessionWaiters(ending.clone(), refusal));
-        cx.then(NoticeEffect::SessionFailed(ending));
+        cx.then(OutboundEffect::SessionFailed(ending));
         cx.then(HealthEffect::ProbeNotSent);
     }
 
@@ -126,7 +126,7 @@ impl Sessions {
         cx.then(ListeningEffect::SessionBegan);
         cx.then(SessionEffect::Restore);
         cx.then(CallEffect::LetOutAll(Awaited::Session));
-        cx.then(NoticeEffect::SessionCame);
+        cx.then(OutboundEffect::SessionCame);
         cx.then(HealthEffect::SessionCame);
     }
 
@@ -153,7 +153,7 @@ impl Sessions {
         self.stop_restoring(cx);
         cx.then(Effect::Tell(Event::SessionLost { generation }));
         cx.then(ListeningEffect::Stop);
-        cx.then(NoticeEffect::SessionLost(generation));
+        cx.then(OutboundEffect::SessionLost(generation));
         if let Some(session) = unwanted {
             cx.then(SessionEffect::LeaveUnused(session));
         }

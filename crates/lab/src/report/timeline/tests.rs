@@ -14,7 +14,7 @@ use crate::journal::{Asked, Happened, Journal, Marked, Visited, Which};
 use crate::run::run_on;
 use crate::scenario::Scenario;
 use crate::score::{ClientTimes, Figures, Verdict};
-use crate::stage::{Doors, Stage};
+use crate::stage::{Stage, StageTransport};
 
 #[test]
 fn bars_stand_where_their_time_is_and_are_as_long_as_it_is() {
@@ -112,7 +112,7 @@ fn no_step_begins_before_its_client() {
 #[tokio::test(start_paused = true)]
 async fn the_steps_of_a_client_that_starts_slowly_stand_where_the_servers_clock_says() {
     let scenario = Scenario::read(NEVER_UP).unwrap();
-    let stage = Stage::open(&scenario, Doors::Pipes).await.unwrap();
+    let stage = Stage::open(&scenario, StageTransport::Pipes).await.unwrap();
     let slow = Inside(|_, _, said: UnboundedSender<String>| -> BoxFuture<'static, ()> {
         Box::pin(async move {
             sleep(Duration::from_secs(3)).await;

@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 ///                     ^                      |
 ///                     +--open-- Lost <-------+  (the port could not be kept, or not be listened on)
 /// ```
-pub(super) enum Door {
+pub(super) enum ListeningSocket {
     /// The port was ours, and must be again.
     Lost(SocketAddr),
     /// Only pipes lead to this server.
@@ -25,7 +25,7 @@ pub(super) enum Door {
     Shut(TcpSocket),
 }
 
-impl Door {
+impl ListeningSocket {
     /// Reserves a port, this one if there was none (0 is any), and returns its address.
     pub(super) fn reserve(&mut self, port: u16) -> io::Result<SocketAddr> {
         match self {
@@ -41,7 +41,7 @@ impl Door {
         }
     }
 
-    /// Listens, if the door is shut. `accept` starts the task that accepts connections.
+    /// Listens, if the socket is shut. `accept` starts the task that accepts connections.
     pub(super) fn open(&mut self, accept: impl FnOnce() -> AbortHandle) -> io::Result<()> {
         let socket = match std::mem::replace(self, Self::None) {
             Self::Lost(address) => {
@@ -61,7 +61,7 @@ impl Door {
         Ok(())
     }
 
-    /// Stops listening at once, if the door is open.
+    /// Stops listening at once, if the socket is open.
     pub(super) fn shut(&mut self) -> io::Result<()> {
         let Self::Open { listener, accepting } = self else { return Ok(()) };
         let address = listener.local_addr()?;
@@ -75,7 +75,7 @@ impl Door {
         Ok(())
     }
 
-    /// Accepts a connection. `None` when the door is not open.
+    /// Accepts a connection. `None` when the socket is not open.
     pub(super) fn poll_accept(
         &self,
         context: &mut Context<'_>,
@@ -103,18 +103,18 @@ mod tests {
 
     /// A child that is forked and not executed yet holds every file of its parent.
     #[tokio::test]
-    async fn a_door_can_be_shut_while_a_child_still_holds_a_copy_of_the_listener() {
-        let mut door = Door::None;
-        let address = door.reserve(0).unwrap();
-        door.open(accept).unwrap();
-        let Door::Open { listener, .. } = &door else { panic!() };
+    async fn a_socket_can_be_shut_while_a_child_still_holds_a_copy_of_the_listener() {
+        let mut socket = ListeningSocket::None;
+        let address = socket.reserve(0).unwrap();
+        socket.open(accept).unwrap();
+        let ListeningSocket::Open { listener, .. } = &socket else { panic!() };
         let copy = listener.as_fd().try_clone_to_owned().unwrap();
 
-        door.shut().unwrap();
+        socket.shut().unwrap();
 
         let refused = TcpStream::connect(address).await.unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
-        door.open(accept).unwrap();
+        socket.open(accept).unwrap();
         TcpStream::connect(address).await.unwrap();
         drop(copy);
     }

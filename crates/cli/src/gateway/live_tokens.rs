@@ -16,9 +16,9 @@ use crate::import::{GatewayAccess, JwtSettings};
 
 /// Who is let in. Clones share one.
 #[derive(Clone)]
-pub(super) struct Door(Arc<DoorState>);
+pub(super) struct LiveTokens(Arc<LiveTokensState>);
 
-struct DoorState {
+struct LiveTokensState {
     hashed: HashedTokens,
     /// The principals that have tokens, and the file that says so.
     known: Mutex<(Vec<Principal>, Option<PathBuf>)>,
@@ -27,16 +27,16 @@ struct DoorState {
     server: OnceLock<Server>,
 }
 
-impl Door {
+impl LiveTokens {
     pub(super) fn new(config: &GatewayConfig) -> Self {
-        let door = Self(Arc::new(DoorState {
+        let tokens = Self(Arc::new(LiveTokensState {
             hashed: HashedTokens::default(),
             known: Mutex::default(),
             jwt: config.access.jwt.clone(),
             server: OnceLock::new(),
         }));
-        door.set(&config.access, &config.tokens);
-        door
+        tokens.set(&config.access, &config.tokens);
+        tokens
     }
 
     /// Returns what knows the tokens of principals.
@@ -47,17 +47,17 @@ impl Door {
     /// Returns what knows the signed tokens of an issuer.
     pub(super) fn signed(&self, settings: &JwtSettings) -> SignedTokens {
         let verifier = JwtVerifier::new(issuer::rules(settings), IssuerKeys::new(settings));
-        SignedTokens { verifier, door: self.clone() }
+        SignedTokens { verifier, tokens: self.clone() }
     }
 
     /// Names the server whose sessions end when their principals are not let in any more.
-    pub(super) fn is_of(&self, server: &Server) {
-        // There is one for each door.
+    pub(super) fn serve_at(&self, server: &Server) {
+        // It is named once.
         let _ = self.0.server.set(server.clone());
     }
 
     /// Returns the file with the hashes of tokens.
-    pub(super) fn tokens_file(&self) -> Option<PathBuf> {
+    pub(super) fn file(&self) -> Option<PathBuf> {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
     }
 
@@ -86,14 +86,14 @@ impl Door {
 /// Knows the signed tokens of an issuer. The issuer cannot make anybody a principal that has a token in the file.
 pub(super) struct SignedTokens {
     verifier: JwtVerifier,
-    door: Door,
+    tokens: LiveTokens,
 }
 
 impl VerifyToken for SignedTokens {
     fn verify<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Identified, TokenRefused>> {
         let verifying = async move {
             let identified = self.verifier.verify(token).await?;
-            let known = self.door.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = self.tokens.0.known.lock().unwrap_or_else(PoisonError::into_inner);
             if known.0.contains(&identified.principal) {
                 let what = "the token names a principal that has a token of its own here";
                 return Err(TokenRefused::Wrong { what: what.to_owned() });
