@@ -12,10 +12,14 @@ use ridethrough_core::message::{Answer, Json};
 pub(crate) fn relayed(server: &str, answer: Answer) -> Answer {
     let Answer::Error(error) = &answer else { return answer };
     let said: String = error.member("message").and_then(|it| it.read()).unwrap_or_default();
-    let data = error.member("data").unwrap_or_else(Json::empty_object);
-    if !names_a_lost_session(&said) || !is_object(&data) {
+    if !names_a_lost_session(&said) {
         return answer;
     }
+    let data = match error.member("data") {
+        Some(data) if is_object(&data) => data,
+        Some(other) => Json::empty_object().with_members([("said".to_owned(), other)]),
+        None => Json::empty_object(),
+    };
     let facts =
         [("mayHaveRun", Json::of(&true).expect("a bool is JSON")), ("server", text(server))];
     // What the data says of the call already is better known.
@@ -53,6 +57,16 @@ mod tests {
         assert_eq!(said["data"]["kind"], "sessionLost");
         assert_eq!(said["data"]["mayHaveRun"], false);
         assert_eq!(said["data"]["more"], json!([1]));
+    }
+
+    #[test]
+    fn data_that_is_no_object_is_put_into_one() {
+        let error = json!({"code": -32001, "message": "Session not found", "data": "gone"});
+
+        let said = read(relayed("issues", Answer::Error(Json::from(error))));
+
+        let data = json!({"said": "gone", "mayHaveRun": true, "server": "issues"});
+        assert_eq!(said["data"], data);
     }
 
     #[test]
