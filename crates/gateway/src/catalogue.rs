@@ -90,12 +90,6 @@ impl Catalogue {
         }
     }
 
-    /// Sets who shares the links to a server, if that is found out later. Lists that fewer saw are forgotten.
-    pub(crate) fn set_share(&mut self, server: &str, share: Share) {
-        let Some(listed) = self.servers.iter_mut().find(|it| &*it.name == server) else { return };
-        listed.set_share(share);
-    }
-
     /// Puts a list of a server in the place of the one that was known. Returns whether it differs, and what a
     /// person should know.
     pub(crate) fn replace(

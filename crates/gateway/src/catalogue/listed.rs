@@ -157,15 +157,6 @@ impl Listed {
         (is_changed, notices)
     }
 
-    /// Sets who shares the links.
-    pub(crate) fn set_share(&mut self, share: Share) {
-        if self.share != share {
-            self.share = share;
-            (self.lists, self.gone) = (BTreeMap::new(), BTreeMap::new());
-            self.defined.clear();
-        }
-    }
-
     /// Forgets what an audience saw.
     pub(crate) fn forget(&mut self, audience: &Audience) {
         self.lists.retain(|(it, _), _| it != audience);

@@ -28,9 +28,9 @@ impl GatewayState {
         let Ok((_, link)) = self.link_to_read(upstream, asker) else {
             return Refresh { began, done: ready(false).boxed().shared() };
         };
-        let (state, of, principal) = (self.clone(), upstream.clone(), asker.principal.clone());
+        let (of, principal) = (upstream.clone(), asker.principal.clone());
         let task = tokio::spawn(async move {
-            state.describe(&of, &link).await;
+            of.describe(&link).await;
             lock(&of.reaching).remove(&principal);
             true
         });
@@ -38,17 +38,6 @@ impl GatewayState {
         let running = Refresh { began, done };
         reaching.insert(asker.principal.clone(), running.clone());
         running
-    }
-
-    /// Keeps what a server says of itself. One without sessions keeps no state of its clients, so all share
-    /// a link to it, unless its owner says otherwise.
-    async fn describe(&self, upstream: &Upstream, link: &Link) {
-        let share = upstream.share();
-        upstream.describe(link).await;
-        if upstream.share() != share {
-            self.catalogue().set_share(upstream.name(), upstream.share());
-            self.announce(None);
-        }
     }
 
     /// Reads a list again, or joins those who wait for it; one that was just read is not read again.
@@ -111,7 +100,7 @@ impl GatewayState {
         let reading = tokio::spawn(async move {
             let fetched = fetch(&link.client, kind).await;
             if of.described(&link.principal).is_none() && fetched.is_ok() {
-                state.describe(&of, &link).await;
+                of.describe(&link).await;
             }
             state.fetched(&of, &reader, kind, fetched, &link)
         });

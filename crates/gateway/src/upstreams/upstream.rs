@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ridethrough::error::{CallError, Kind};
@@ -28,8 +28,6 @@ pub(crate) struct Upstream {
     described: Mutex<BTreeMap<Audience, Server>>,
     /// When it last refused the credentials, and with what.
     refused: Mutex<Option<(Instant, CallError)>>,
-    /// Whether it has sessions, if that is known and decides who shares its links.
-    found_share: OnceLock<Share>,
     is_sick: AtomicBool,
     /// Those for whom it was looked for what an earlier process has kept.
     recalled: Mutex<BTreeSet<Audience>>,
@@ -71,7 +69,6 @@ impl Upstream {
             links: Mutex::default(),
             described: Mutex::default(),
             refused: Mutex::default(),
-            found_share: OnceLock::new(),
             is_sick: AtomicBool::new(false),
             recalled: Mutex::default(),
             reaching: Mutex::default(),
@@ -83,22 +80,17 @@ impl Upstream {
         &self.settings.name
     }
 
-    /// Returns who shares links to it: as its owner says, or as it turned out.
+    /// Returns who shares links to it. If its owner does not say, nobody does, also where the server has no
+    /// sessions: a link that many share can offer neither roots nor a level of log messages.
     pub(crate) fn share(&self) -> Share {
-        let found = self.found_share.get().copied();
-        self.settings.share.or(found).unwrap_or(Share::Session)
+        self.settings.share.unwrap_or(Share::Session)
     }
 
-    /// Returns whose link a conversation uses. One that it opened before the server was known stays its own: to
-    /// open another would ask the server everything again.
+    /// Returns whose link a conversation uses.
     pub(crate) fn owner(&self, asker: &Asker) -> Audience {
-        let own = Audience::Conversation(asker.conversation);
-        if lock(&self.links).contains_key(&own) {
-            return own;
-        }
         match self.share() {
             Share::All => Audience::Everybody,
-            Share::Session => own,
+            Share::Session => Audience::Conversation(asker.conversation),
             Share::User => Audience::Principal(asker.principal.clone()),
         }
     }
@@ -125,10 +117,6 @@ impl Upstream {
             Err(_) => return,
         };
         *lock(&self.refused) = None;
-        if !server.version.era().has_sessions() {
-            // It keeps nothing of a client, so nothing is shared that should not be.
-            let _ = self.found_share.set(Share::All);
-        }
         lock(&self.described).insert(self.everyone(&link.principal), server);
     }
 

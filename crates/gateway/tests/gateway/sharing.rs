@@ -109,11 +109,11 @@ async fn a_session_with_a_link_of_its_own_sees_its_own_lists() {
 
 /// A stateless server keeps nothing of a client.
 #[tokio::test(start_paused = true)]
-async fn all_share_a_link_to_a_server_without_sessions() {
+async fn all_may_share_one_link_to_a_server_without_sessions() {
     let mut a = Behind::new("a", &["echo"]);
     a.settings = a.stateless();
-    // One that is opened before it is known that there are no sessions, and one for all.
-    a.settings.links = 2;
+    a.settings.share = Some(Share::All);
+    a.settings.links = 1;
     let rig = rig_of(&[&a]);
     let clients = [
         rig.client(Era::Legacy),
