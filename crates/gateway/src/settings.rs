@@ -23,9 +23,8 @@ pub struct ServerSettings {
     pub rules: Rules,
     /// The definitions of its tools that were approved, if they are pinned.
     pub approved: Option<Approved>,
-    /// Who shares a link to it. If it is not given, all share one if the server has no sessions, and each
-    /// session has its own otherwise.
-    pub share: Option<Share>,
+    /// Who shares a link to it.
+    pub share: Share,
     /// How many calls may be under way at once; 64 by default.
     pub places: usize,
     /// How many more calls may wait for a place; 256 by default.
@@ -106,7 +105,7 @@ impl ServerSettings {
             connect: Arc::new(connect),
             rules: Rules::default(),
             approved: None,
-            share: None,
+            share: Share::default(),
             places: 64,
             queue: 256,
             links: 64,

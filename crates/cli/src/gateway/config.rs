@@ -82,7 +82,7 @@ fn settings(server: GatewayServer) -> ServerSettings {
     let mut settings = ServerSettings::new(&name, ServerWay::new(reached));
     settings.approved = rules.is_pinned.then(|| pins::read(&name)).flatten();
     settings.rules = rules;
-    settings.share = share;
+    settings.share = share.unwrap_or_default();
     settings.places = places.unwrap_or(settings.places);
     settings.queue = queue.unwrap_or(settings.queue);
     settings.links = links.unwrap_or(settings.links);

@@ -18,6 +18,8 @@ mod stdio;
 #[cfg(test)]
 mod tests;
 mod through_gateway;
+#[cfg(test)]
+mod verdicts;
 mod wrong;
 
 use std::process::ExitCode;

@@ -11,6 +11,7 @@ use ridethrough_lab::stage::{Stage, StageTransport};
 
 use super::drive::play_script;
 use super::pipes::{client_on, login_on};
+use super::verdicts::told;
 
 #[tokio::test(start_paused = true)]
 async fn our_client_passes_every_scenario_without_a_soft_one() {
@@ -61,12 +62,4 @@ async fn put_through(scenario: &Scenario) -> Score {
         }) as futures_util::future::BoxFuture<'static, ()>
     });
     run_on(&stage, scenario, &client).await
-}
-
-fn told(score: &Score) -> String {
-    let mut text = format!("{} {}: {}\n", score.id, score.title, score.verdict.word());
-    for fault in score.faults() {
-        text += &format!("  {:?}: {}\n    {}\n", fault.level, fault.that, fault.evidence);
-    }
-    text
 }

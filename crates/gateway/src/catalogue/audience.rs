@@ -7,12 +7,13 @@ use ridethrough_server::Principal;
 use super::rights::Rights;
 
 /// Who shares a link to a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Share {
     /// Everybody, for a server that keeps no state of its client.
     All,
-    /// Nobody: each session has a link of its own, because a server's state and questions belong to one
-    /// client.
+    /// Nobody: each session has a link of its own. The default, also for a server without sessions: a link that
+    /// many share can offer neither roots nor a level of log messages.
+    #[default]
     Session,
     /// All sessions of one principal.
     User,

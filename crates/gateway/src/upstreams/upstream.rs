@@ -80,10 +80,9 @@ impl Upstream {
         &self.settings.name
     }
 
-    /// Returns who shares links to it. If its owner does not say, nobody does, also where the server has no
-    /// sessions: a link that many share can offer neither roots nor a level of log messages.
+    /// Returns who shares links to it.
     pub(crate) fn share(&self) -> Share {
-        self.settings.share.unwrap_or(Share::Session)
+        self.settings.share
     }
 
     /// Returns whose link a conversation uses.

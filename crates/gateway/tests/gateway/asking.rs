@@ -11,7 +11,7 @@ use crate::rig::{Behind, ERAS, names, rig_of};
 async fn a_question_is_answered_by_the_caller_in_either_era() {
     for share in [Share::Session, Share::All, Share::User] {
         let mut a = Behind::new("a", &["ask"]);
-        a.settings.share = Some(share);
+        a.settings.share = share;
         let rig = rig_of(&[&a]);
         for era in ERAS {
             let client = named(rig.builder(era, "/mcp"), "Ada");
@@ -28,7 +28,7 @@ async fn a_question_is_answered_by_the_caller_in_either_era() {
 #[tokio::test(start_paused = true)]
 async fn two_callers_who_share_a_link_are_each_asked_their_own_question() {
     let mut a = Behind::new("a", &["ask"]);
-    a.settings.share = Some(Share::All);
+    a.settings.share = Share::All;
     let rig = rig_of(&[&a]);
     let ada = named(rig.builder(Era::Legacy, "/mcp"), "Ada");
     let bob = named(rig.builder(Era::Legacy, "/mcp"), "Bob");
@@ -50,7 +50,7 @@ async fn two_callers_who_share_a_link_are_each_asked_their_own_question() {
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_cannot_be_asked_is_not() {
     let mut a = Behind::new("a", &["ask"]);
-    a.settings.share = Some(Share::All);
+    a.settings.share = Share::All;
     let rig = rig_of(&[&a]);
     let client = rig.client(Era::Legacy);
     names(&client).await;

@@ -85,7 +85,7 @@ async fn gateway(share: Share) -> String {
     for name in ["a", "b"] {
         let server = SmallServer::new(name, &["pair"]);
         let mut settings = ServerSettings::new(name, At(listen(server.served()).await));
-        settings.share = Some(share);
+        settings.share = share;
         servers.push(settings);
     }
     let rig = Rig::new(servers);

@@ -20,7 +20,7 @@ use crate::rig::Rig;
 #[tokio::test(start_paused = true)]
 async fn the_same_ids_in_flight_ten_thousand_times_never_meet() {
     let mut a = ServerSettings::new("a", Overtaking);
-    a.share = Some(Share::All);
+    a.share = Share::All;
     let rig = Rig::new(vec![a]);
     let mut callers = Vec::new();
     for name in ["ada", "bob"] {

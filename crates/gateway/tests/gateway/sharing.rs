@@ -12,7 +12,7 @@ async fn links_are_shared_by_nobody_by_a_principal_or_by_all() {
         [(Share::Session, [1, 2, 3]), (Share::User, [1, 1, 2]), (Share::All, [1, 1, 1])]
     {
         let mut a = Behind::new("a", &["who"]);
-        a.settings.share = Some(share);
+        a.settings.share = share;
         let rig = rig_of(&[&a]);
         let clients = [rig.client(Era::Legacy), rig.client(Era::Legacy), rig.bob(Era::Legacy)];
 
@@ -42,7 +42,7 @@ async fn a_link_of_one_session_ends_with_it() {
 #[tokio::test(start_paused = true)]
 async fn a_shared_link_that_nobody_uses_ends_and_another_takes_its_place() {
     let mut a = Behind::new("a", &["who"]);
-    (a.settings.share, a.settings.idle) = (Some(Share::All), secs(60));
+    (a.settings.share, a.settings.idle) = (Share::All, secs(60));
     let rig = rig_of(&[&a]);
     let client = rig.client(Era::Legacy);
     assert_eq!(call(&client, "a_who").await, "a 1");
@@ -76,7 +76,7 @@ async fn beyond_the_links_that_there_may_be_a_call_is_refused_with_a_hint() {
 async fn no_principal_sees_what_the_link_of_another_showed() {
     for share in [Share::Session, Share::User] {
         let mut a = Behind::new("a", &["mine"]);
-        a.settings.share = Some(share);
+        a.settings.share = share;
         let rig = rig_of(&[&a]);
         let (ada, bob) = (rig.client(Era::Legacy), rig.bob(Era::Legacy));
 
@@ -112,7 +112,7 @@ async fn a_session_with_a_link_of_its_own_sees_its_own_lists() {
 async fn all_may_share_one_link_to_a_server_without_sessions() {
     let mut a = Behind::new("a", &["echo"]);
     a.settings = a.stateless();
-    a.settings.share = Some(Share::All);
+    a.settings.share = Share::All;
     a.settings.links = 1;
     let rig = rig_of(&[&a]);
     let clients = [

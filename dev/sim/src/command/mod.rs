@@ -1,7 +1,5 @@
 //! The commands, one file each.
 
-mod auth;
-mod gateway;
 mod machine;
 mod replay;
 mod run;
@@ -10,9 +8,12 @@ mod soak;
 mod ticker;
 mod torture;
 mod which;
+mod worlds;
 
 use anyhow::Result;
 use clap::Subcommand;
+use ridethrough_sim::auth::AuthWorld;
+use ridethrough_sim::gateway::GatewayWorld;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -20,8 +21,10 @@ pub(crate) enum Command {
     Replay(replay::ReplayArgs),
     Shrink(shrink::ShrinkArgs),
     Soak(soak::SoakArgs),
-    Auth(auth::AuthArgs),
-    Gateway(gateway::GatewayArgs),
+    /// Worlds in which clients log in: an authorization server, several processes, one store
+    Auth(worlds::WorldsArgs),
+    /// Worlds with a gateway between clients and servers of both eras
+    Gateway(worlds::WorldsArgs),
     Machine(machine::MachineArgs),
     Story(machine::Story),
     Torture(torture::TortureArgs),
@@ -35,8 +38,8 @@ impl Command {
             Self::Replay(args) => args.play(),
             Self::Shrink(args) => args.play(),
             Self::Soak(args) => args.play(),
-            Self::Auth(args) => args.play(),
-            Self::Gateway(args) => args.play(),
+            Self::Auth(args) => args.play::<AuthWorld>(),
+            Self::Gateway(args) => args.play::<GatewayWorld>(),
             Self::Machine(args) => args.play(),
             Self::Story(args) => args.play(),
             Self::Torture(args) => args.play(),

@@ -164,7 +164,7 @@ impl House {
         let settings = present.map(|((place, (site, _)), entry)| {
             let connect = To { shared: self.shared.clone(), place, process: process.clone() };
             let mut settings = ServerSettings::new(site.shape.name, connect);
-            settings.share = Some(site.shape.share);
+            settings.share = site.shape.share;
             settings.places = entry.places;
             if entry.has_other_prefix {
                 settings.rules.prefix = Prefix::Text(format!("other_{}_", site.shape.name));

@@ -2,12 +2,11 @@
 //! through the faults that our client rides through.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ridethrough_bridge::Bridge;
-use ridethrough_lab::adapter::{Line, Step};
-use ridethrough_lab::contestant::{Contestant, Inside, Performance};
+use ridethrough_lab::adapter::Line;
+use ridethrough_lab::contestant::Inside;
 use ridethrough_lab::run::run_on;
 use ridethrough_lab::scenario::{Scenario, Scenarios};
 use ridethrough_lab::score::{Score, Verdict};
@@ -17,6 +16,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::host::Pipes;
 use super::player::play;
 use crate::lab::pipes::client_on;
+use crate::lab::verdicts::{AsBridge, told};
 
 #[tokio::test(start_paused = true)]
 async fn the_bridge_has_the_verdicts_of_the_client_in_it() {
@@ -49,25 +49,7 @@ async fn put_through(scenario: &Scenario) -> Score {
             play(|token| Ok(bridge(&stage, token)), script, tell).await.unwrap();
         }) as BoxFuture<'static, ()>
     });
-    run_on(&stage, scenario, &Bridged(bridged)).await
-}
-
-/// A host with a bridge behind it.
-struct Bridged<C>(C);
-
-impl<C: Contestant> Contestant for Bridged<C> {
-    fn perform<'a>(
-        &'a self,
-        url: &'a str,
-        script: &'a [Step],
-        limit: Duration,
-    ) -> BoxFuture<'a, Performance> {
-        self.0.perform(url, script, limit)
-    }
-
-    fn is_bridge(&self) -> bool {
-        true
-    }
+    run_on(&stage, scenario, &AsBridge(bridged)).await
 }
 
 /// Returns a bridge to the servers of a scenario, over pipes.
@@ -81,12 +63,4 @@ fn bridge(stage: &Arc<Stage>, token: Option<String>) -> Pipes {
     tokio::spawn(Bridge::new(client.build().unwrap()).run(reader, writer, std::future::pending()));
     let (reader, writer) = tokio::io::split(ours);
     Pipes { reader: Box::new(reader), writer: Box::new(writer) }
-}
-
-fn told(score: &Score) -> String {
-    let mut text = format!("{} {}: {}\n", score.id, score.title, score.verdict.word());
-    for fault in score.faults() {
-        text += &format!("  {:?}: {}\n    {}\n", fault.level, fault.that, fault.evidence);
-    }
-    text
 }

@@ -2,14 +2,13 @@
 //! gateway can do no more harm than one without.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ridethrough::machine::Failure;
 use ridethrough::transport::{Connection, Dial, Endpoint, Peek};
 use ridethrough::{Client, ClientBuilder, Era};
-use ridethrough_lab::adapter::{Line, Step};
-use ridethrough_lab::contestant::{Contestant, Inside, Performance};
+use ridethrough_lab::adapter::Line;
+use ridethrough_lab::contestant::Inside;
 use ridethrough_lab::run::run_on;
 use ridethrough_lab::scenario::{Scenario, Scenarios};
 use ridethrough_lab::score::{Score, Verdict};
@@ -20,6 +19,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::{EXEMPT, PATH, exempt, gateway};
 use crate::lab::drive::{ScriptAccess, play_script};
 use crate::lab::pipes::{client_on, login_on};
+use crate::lab::verdicts::{AsBridge, told};
 
 #[tokio::test(start_paused = true)]
 async fn a_client_with_sessions_has_its_own_verdicts_through_the_gateway() {
@@ -83,26 +83,7 @@ async fn put_through(scenario: &Scenario, front: Era) -> Score {
             play_script(begin, login_on(&stage), script, tell).await.unwrap();
         }) as BoxFuture<'static, ()>
     });
-    run_on(&stage, scenario, &Through(client)).await
-}
-
-/// A client with a gateway behind it. The gateway chooses the era of the server for its callers, as a bridge
-/// does for its host, and is spared the same checks.
-struct Through<C>(C);
-
-impl<C: Contestant> Contestant for Through<C> {
-    fn perform<'a>(
-        &'a self,
-        url: &'a str,
-        script: &'a [Step],
-        limit: Duration,
-    ) -> BoxFuture<'a, Performance> {
-        self.0.perform(url, script, limit)
-    }
-
-    fn is_bridge(&self) -> bool {
-        true
-    }
+    run_on(&stage, scenario, &AsBridge(client)).await
 }
 
 /// Begins a client of a gateway, over pipes and with a fixed seed.
@@ -127,12 +108,4 @@ impl Peek for NothingToSee {
     fn is_quiet(&self) -> bool {
         true
     }
-}
-
-fn told(score: &Score) -> String {
-    let mut text = format!("{} {}: {}\n", score.id, score.title, score.verdict.word());
-    for fault in score.faults() {
-        text += &format!("  {:?}: {}\n    {}\n", fault.level, fault.that, fault.evidence);
-    }
-    text
 }
