@@ -154,11 +154,10 @@ fn suspect(
     if named.is_some_and(|ours| ours.answer.is_report()) {
         return None;
     }
-    let words = words.unwrap_or_default();
-    let wants_handshake = phrases::names_no_handshake(&words);
+    let words = words.as_deref();
+    let wants_handshake = words.is_some_and(phrases::names_no_handshake);
     let is_named = match carried {
-        Carried::Session => phrases::names_a_lost_session(&words),
-        Carried::Handshake => phrases::names_a_lost_session(&words),
+        Carried::Session | Carried::Handshake => words.is_some_and(phrases::names_a_lost_session),
         Carried::NoSession => wants_handshake,
         Carried::Stateless => false,
     };
