@@ -1,5 +1,6 @@
 //! Tells the program what made it: its counts are true for that only.
 
+use std::path::Path;
 use std::process::Command;
 
 fn main() {
@@ -17,7 +18,11 @@ fn main() {
 
 /// Whatever else changes the code that the compiler writes.
 fn built() -> String {
-    let mut words = vec![format!("opt-level={}", variable("OPT_LEVEL"))];
+    // Cargo names no profile that inherits another, but puts what it builds into a folder of that name.
+    let folder = variable("OUT_DIR");
+    let profile = Path::new(&folder).ancestors().nth(3).and_then(Path::file_name);
+    let profile = profile.unwrap_or_default().to_string_lossy().into_owned();
+    let mut words = vec![profile, format!("opt-level={}", variable("OPT_LEVEL"))];
     let overrides = OVERRIDES.iter().map(|name| (name, variable(name)));
     let overrides = overrides.filter(|(_, value)| !value.is_empty());
     words.extend(overrides.map(|(name, value)| format!("{name}={value}")));
@@ -30,9 +35,9 @@ fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_default()
 }
 
-/// Settings of `[profile.release]` that people change for a while.
+/// Settings of `[profile.dist]` that people change for a while.
 const OVERRIDES: [&str; 3] = [
-    "CARGO_PROFILE_RELEASE_CODEGEN_UNITS",
-    "CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS",
-    "CARGO_PROFILE_RELEASE_LTO",
+    "CARGO_PROFILE_DIST_CODEGEN_UNITS",
+    "CARGO_PROFILE_DIST_DEBUG_ASSERTIONS",
+    "CARGO_PROFILE_DIST_LTO",
 ];

@@ -45,7 +45,7 @@ impl Baseline {
         let Maker { rustc, target, built, processor } = &self.maker;
         let mut text = format!(
             "# Instructions of one turn of each workload; `dev/guard` counts and compares.\n\
-             # Written by `cargo run --release -p ridethrough-guard -- --update`.\n\n\
+             # Written by `cargo run --profile dist -p ridethrough-guard -- --update`.\n\n\
              [maker]\nrustc = \"{rustc}\"\ntarget = \"{target}\"\nbuilt = \"{built}\"\nprocessor = \"{processor}\"\n\n\
              [counts]\n"
         );

@@ -64,7 +64,7 @@ fn check() -> Result<ExitCode> {
     let is_slower = verdicts.iter().any(Verdict::is_broken);
     if is_slower {
         eprintln!("\nhint: make it cheaper again; if what it does now is worth the price,");
-        eprintln!("      `cargo run --release -p ridethrough-guard -- --update`, and say why");
+        eprintln!("      `cargo run --profile dist -p ridethrough-guard -- --update`, and say why");
     }
     Ok(if is_slower { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -76,8 +76,8 @@ fn is_comparable(baseline: &Baseline) -> Result<(), String> {
 
 fn update() -> Result<ExitCode> {
     ensure!(
-        Maker::this().built == "opt-level=3",
-        "this program was built with `{}`, and a baseline needs `--release` and nothing else",
+        Maker::this().built == "dist opt-level=3",
+        "this program was built with `{}`, and a baseline needs `--profile dist` and nothing else",
         Maker::this().built
     );
     callgrind::is_there().map_err(anyhow::Error::msg)?;
@@ -103,5 +103,5 @@ Counts the instructions of what every call goes through, by valgrind, and compar
 
   --update   writes the baseline instead
 
-Build it with `--release`. Exit codes: 0 within the baseline, or not comparable (it says
+Build it with `--profile dist`. Exit codes: 0 within the baseline, or not comparable (it says
 why); 1 something costs more; 2 it could not be counted.";

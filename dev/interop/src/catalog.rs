@@ -64,7 +64,10 @@ pub(crate) enum ShortRun {
 /// The package manager that installs a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Installer {
-    Cargo,
+    /// None: the server is a program of this workspace, built beside this one.
+    Beside {
+        program: &'static str,
+    },
     /// None: the server is a part of this program.
     None,
     Npm {
@@ -79,8 +82,7 @@ pub(crate) enum Installer {
 impl Installer {
     pub(crate) const fn manager(self) -> Option<Manager> {
         match self {
-            Self::Cargo => Some(Manager::Cargo),
-            Self::None => None,
+            Self::Beside { .. } | Self::None => None,
             Self::Npm { .. } => Some(Manager::Npm),
             Self::Pip { .. } => Some(Manager::Pip),
         }
@@ -165,9 +167,9 @@ pub(crate) const SERVERS: &[Server] = &[
     },
     Server {
         name: "rmcp",
-        pins: &["Cargo.toml", "Cargo.lock"],
+        pins: &["Cargo.toml"],
         package: "rmcp",
-        installer: Installer::Cargo,
+        installer: Installer::Beside { program: "interop-rmcp" },
         surface: Surface::Ours,
         asked: Asked::Everything,
         newest: Era::Modern,

@@ -62,10 +62,7 @@ impl Places {
         };
         let pins = read_all(&folder, package.pins)?;
         let stamp = folder.join("installed");
-        // Cargo itself checks whether anything changed.
-        let is_there = package.installer != Installer::Cargo
-            && std::fs::read_to_string(&stamp).is_ok_and(|it| it == pins);
-        if is_there {
+        if std::fs::read_to_string(&stamp).is_ok_and(|it| it == pins) {
             return Ok(Installed::Ready(recipe));
         }
         let mut tell = |what: &str| eprintln!("installing {}: {what}", package.folder);
@@ -124,7 +121,7 @@ fn copy_files(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Leaves an unchanged file alone, so that it keeps its time and cargo does not build again.
+/// Leaves an unchanged file alone, so that it keeps its time.
 fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
     let bytes = std::fs::read(from)?;
     if std::fs::read(to).is_ok_and(|old| old == bytes) {
@@ -152,7 +149,7 @@ pub(crate) fn host(server: &Server, recipe: &Recipe, bridge: &Path) -> Option<Ho
 
 fn recipe(installer: Installer, folder: &Path) -> Result<Recipe> {
     let (program, arguments) = match installer {
-        Installer::Cargo => (folder.join("target/debug/interop-rmcp"), Vec::new()),
+        Installer::Beside { program } => (beside(program)?, Vec::new()),
         Installer::None => (std::env::current_exe()?, vec!["recorded-go".to_owned()]),
         Installer::Npm { script, argument } => {
             let arguments = std::iter::once(script).chain(argument).map(str::to_owned).collect();
@@ -170,5 +167,15 @@ fn recipe(installer: Installer, folder: &Path) -> Result<Recipe> {
         announces,
         only: None,
         settings: &[],
+    })
+}
+
+/// Returns the path of a program of this workspace that was built beside this one.
+pub(crate) fn beside(program: &str) -> Result<PathBuf> {
+    let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+    let path = std::env::current_exe()?.with_file_name(name);
+    // A server has a working directory of its own, so the path must be absolute.
+    path.canonicalize().with_context(|| {
+        format!("there is no `{}`; build it with `cargo build --workspace --bins`", path.display())
     })
 }

@@ -1,5 +1,6 @@
 //! The surface of ../README.md on rmcp, in both eras, with the SDK's own sessions and its cache of events.
 
+mod failure;
 mod news;
 mod rounds;
 mod surface;

@@ -7,20 +7,20 @@ use rmcp::service::SubscriptionContext;
 use tokio::sync::broadcast;
 
 #[derive(Clone, Copy)]
-pub enum News {
+pub(crate) enum News {
     Changed,
     Touched,
 }
 
 static NEWS: LazyLock<broadcast::Sender<News>> = LazyLock::new(|| broadcast::channel(64).0);
 
-pub fn tell(news: News) {
+pub(crate) fn tell(news: News) {
     // Nobody may be listening.
     let _ = NEWS.send(news);
 }
 
 /// Passes news on for as long as the subscription lasts; its sink drops what was not asked for.
-pub async fn pass_on(context: &SubscriptionContext) {
+pub(crate) async fn pass_on(context: &SubscriptionContext) {
     let (mut inbox, sink) = (NEWS.subscribe(), context.sink());
     loop {
         let news = tokio::select! {

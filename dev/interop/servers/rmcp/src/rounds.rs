@@ -4,33 +4,37 @@
 use rmcp::model::{CallToolRequestParams, InputResponses, ProtocolVersion};
 use serde_json::{Value, json};
 
-use super::surface::{Context, Failure, of, refusal};
+use crate::failure::{Context, Failure, of, refusal};
 
 /// What a call brings along from an earlier round.
-pub struct Given {
+pub(crate) struct Given {
     answers: Option<InputResponses>,
     state: Option<String>,
 }
 
 impl Given {
-    pub fn by(request: &CallToolRequestParams) -> Self {
+    pub(crate) fn by(request: &CallToolRequestParams) -> Self {
         let (answers, state) = (request.input_responses.clone(), request.request_state.clone());
         Self { answers, state }
     }
 
-    pub async fn ask_elicitation(&self, context: &Context) -> Result<String, Failure> {
+    pub(crate) async fn ask_elicitation(&self, context: &Context) -> Result<String, Failure> {
         let answer = self.ask(context, "elicitation/create", Some(form())).await?;
         Ok(json!({ "action": answer["action"], "content": answer["content"] }).to_string())
     }
 
-    pub async fn ask_roots(&self, context: &Context) -> Result<String, Failure> {
+    pub(crate) async fn ask_roots(&self, context: &Context) -> Result<String, Failure> {
         let answer = self.ask(context, "roots/list", None).await?;
         let roots = answer["roots"].as_array().cloned().unwrap_or_default();
         let uris: Vec<_> = roots.iter().map(|root| &root["uri"]).collect();
         Ok(json!(uris).to_string())
     }
 
-    pub async fn ask_sampling(&self, context: &Context, prompt: &Value) -> Result<String, Failure> {
+    pub(crate) async fn ask_sampling(
+        &self,
+        context: &Context,
+        prompt: &Value,
+    ) -> Result<String, Failure> {
         let message = json!({ "role": "user", "content": { "type": "text", "text": prompt } });
         let params = json!({ "messages": [message], "maxTokens": 50 });
         let answer = self.ask(context, "sampling/createMessage", Some(params)).await?;
@@ -66,7 +70,7 @@ impl Given {
 }
 
 /// A form of which every field has a default.
-pub fn form() -> Value {
+pub(crate) fn form() -> Value {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -78,7 +82,7 @@ pub fn form() -> Value {
     json!({ "mode": "form", "message": "Who is it?", "requestedSchema": schema })
 }
 
-pub fn is_stateless(context: &Context) -> bool {
+pub(crate) fn is_stateless(context: &Context) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 

@@ -7,27 +7,23 @@
 )]
 
 use std::borrow::Cow;
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use rmcp::model::*;
-use rmcp::service::{RequestContext, SubscriptionContext};
-use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde::de::DeserializeOwned;
+use rmcp::service::SubscriptionContext;
+use rmcp::{ErrorData, ServerHandler};
 use serde_json::{Value, json};
 
+use crate::failure::{Context, Failure, error, note, of, refusal};
 use crate::news::{News, pass_on, tell};
 use crate::rounds::{Given, is_stateless};
 use crate::tasks::{TASKS, later};
 use crate::tools::{TOOLS, tool};
 
-pub type Context = RequestContext<RoleServer>;
-
 /// One session, or one request without any.
 #[derive(Default)]
-pub struct Surface {
+pub(crate) struct Surface {
     level: Mutex<Option<String>>,
     subscribed: Mutex<Vec<String>>,
 }
@@ -72,7 +68,7 @@ impl Surface {
                 context.meta.log_level().and_then(|level| json!(level).as_str().map(str::to_owned));
             Some(level.unwrap_or_default())
         } else {
-            self.level.lock().unwrap().clone()
+            self.level.lock().expect("no tool panics while it holds the lock").clone()
         };
         let least = asked.unwrap_or_else(|| LEVELS[0].to_owned());
         let first = LEVELS.iter().position(|level| *level == least).unwrap_or(LEVELS.len());
@@ -85,7 +81,12 @@ impl Surface {
     }
 
     async fn touch(&self, context: &Context) -> Result<String, Failure> {
-        let is_subscribed = self.subscribed.lock().unwrap().iter().any(|uri| uri == "test://note");
+        let is_subscribed = self
+            .subscribed
+            .lock()
+            .expect("no tool panics while it holds the lock")
+            .iter()
+            .any(|uri| uri == "test://note");
         if is_subscribed {
             let params = of(json!({ "uri": "test://note" }))?;
             context.peer.notify_resource_updated(params).await?;
@@ -205,7 +206,7 @@ impl ServerHandler for Surface {
             Ok(text) => (text, false),
             Err(Failure::Tool(text)) => (text, true),
             Err(Failure::Asks(question)) => return Ok(question.into()),
-            Err(Failure::Later(task)) => return Ok(CallToolResponse::Task(task)),
+            Err(Failure::Later(task)) => return Ok(CallToolResponse::Task(*task)),
             Err(Failure::Protocol(error)) => return Err(error),
         };
         let result: CallToolResult =
@@ -251,7 +252,7 @@ impl ServerHandler for Surface {
         request: SubscribeRequestParams,
         _: Context,
     ) -> Result<(), ErrorData> {
-        self.subscribed.lock().unwrap().push(request.uri);
+        self.subscribed.lock().expect("no tool panics while it holds the lock").push(request.uri);
         Ok(())
     }
 
@@ -260,7 +261,10 @@ impl ServerHandler for Surface {
         request: UnsubscribeRequestParams,
         _: Context,
     ) -> Result<(), ErrorData> {
-        self.subscribed.lock().unwrap().retain(|uri| *uri != request.uri);
+        self.subscribed
+            .lock()
+            .expect("no tool panics while it holds the lock")
+            .retain(|uri| *uri != request.uri);
         Ok(())
     }
 
@@ -324,55 +328,10 @@ impl ServerHandler for Surface {
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
-        *self.level.lock().unwrap() = json!(request.level).as_str().map(str::to_owned);
+        *self.level.lock().expect("no tool panics while it holds the lock") =
+            json!(request.level).as_str().map(str::to_owned);
         Ok(())
     }
-}
-
-/// Why a tool gave no text: it asks for input, it answers later, a result with `isError`, or an error of
-/// the protocol.
-pub enum Failure {
-    Asks(InputRequiredResult),
-    Later(CreateTaskResult),
-    Protocol(ErrorData),
-    Tool(String),
-}
-
-impl From<ErrorData> for Failure {
-    fn from(error: ErrorData) -> Self {
-        Self::Protocol(error)
-    }
-}
-
-impl From<rmcp::ServiceError> for Failure {
-    fn from(error: rmcp::ServiceError) -> Self {
-        refusal(-32603, error.to_string())
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        refusal(-32603, error.to_string())
-    }
-}
-
-pub fn refusal(code: i32, message: String) -> Failure {
-    Failure::Protocol(error(code, message))
-}
-
-pub fn error(code: i32, message: String) -> ErrorData {
-    ErrorData::new(ErrorCode(code), message, None)
-}
-
-pub fn of<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
-    serde_json::from_value(value).map_err(|wrong| error(-32603, wrong.to_string()))
-}
-
-/// A line that survives us: one write to a file opened for appending.
-pub fn note(line: &str) -> std::io::Result<()> {
-    let path = std::env::var("INTEROP_LEDGER").map_err(std::io::Error::other)?;
-    let mut ledger = OpenOptions::new().create(true).append(true).open(path)?;
-    ledger.write_all(format!("{line}\n").as_bytes())
 }
 
 const PAGE: usize = 5;

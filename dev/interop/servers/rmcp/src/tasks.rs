@@ -7,14 +7,14 @@ use rmcp::model::{CallToolResult, CreateTaskResult};
 use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
 use serde_json::json;
 
-use super::rounds::form;
-use super::surface::{Context, Failure, error, note, of};
+use crate::failure::{Context, Failure, error, note, of};
+use crate::rounds::form;
 
 /// The tasks of the whole program: who asks for one has no session.
-pub static TASKS: LazyLock<TaskManager> = LazyLock::new(TaskManager::new);
+pub(crate) static TASKS: LazyLock<TaskManager> = LazyLock::new(TaskManager::new);
 
 /// A task, if the client knows what that is. One that asks wants a form before it ends.
-pub fn later(
+pub(crate) fn later(
     context: &Context,
     key: String,
     pause: Duration,
@@ -25,7 +25,7 @@ pub fn later(
     }
     let options = TaskOptions::new().with_poll_interval_ms(100);
     let task = TASKS.spawn(options, move |task| Box::pin(run(task, key, pause, asks)));
-    Err(Failure::Later(CreateTaskResult::new(task)))
+    Err(Failure::Later(Box::new(CreateTaskResult::new(task))))
 }
 
 async fn run(

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-pub fn tool((name, args, is_read_only): &(&str, &[(&str, &str)], bool)) -> Value {
+/// The name of a tool, its arguments with their types, and whether it only reads.
+type Listed = (&'static str, &'static [(&'static str, &'static str)], bool);
+
+pub(crate) fn tool((name, args, is_read_only): &Listed) -> Value {
     let mut properties: serde_json::Map<_, _> =
         args.iter().map(|(key, kind)| ((*key).to_owned(), json!({ "type": kind }))).collect();
     if let Some(region) = properties.get_mut("region") {
@@ -16,7 +19,7 @@ pub fn tool((name, args, is_read_only): &(&str, &[(&str, &str)], bool)) -> Value
     })
 }
 
-pub const TOOLS: &[(&str, &[(&str, &str)], bool)] = &[
+pub(crate) const TOOLS: &[Listed] = &[
     ("add", &[("a", "number"), ("b", "number")], true),
     ("ask_elicitation", &[], false),
     ("ask_roots", &[], false),
