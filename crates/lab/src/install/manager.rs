@@ -124,6 +124,7 @@ const PIP_INSTALL: &[&str] = &[
     "pip",
     "install",
     "--quiet",
+    "--no-compile",
     "--disable-pip-version-check",
     "--retries=1",
     "--timeout=20",
