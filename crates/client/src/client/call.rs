@@ -119,6 +119,14 @@ impl<T> Call<T> {
         self
     }
 
+    /// Sets the capabilities that a stateless server sees with this request, in place of the client's. This is
+    /// for programs that speak for many clients, each of which can do something else; a server with sessions
+    /// knows the client's capabilities only.
+    pub fn capabilities(mut self, capabilities: Json) -> Self {
+        self.request.options.capabilities = Some(capabilities);
+        self
+    }
+
     /// Returns a [`Track`] that names the call's exchange, so that a question of the server can be matched
     /// with the call.
     ///

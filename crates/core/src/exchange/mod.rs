@@ -60,6 +60,8 @@ pub(crate) struct Exchange {
     pub(crate) headers: Headers,
     /// Whether they describe a stateless request as the caller wants it described.
     pub(crate) own_routing_headers: bool,
+    /// What a stateless server is told that its client can do, if that is not what the link says.
+    pub(crate) capabilities: Option<Json>,
     pub(crate) began: Moment,
     pub(crate) deadline: Deadline,
     pub(crate) state: State,
@@ -141,6 +143,7 @@ impl Exchange {
             rule,
             headers: Headers::default(),
             own_routing_headers: false,
+            capabilities: None,
             began: now,
             deadline,
             state: State::Waiting(Waiting::Place),

@@ -125,6 +125,7 @@ impl Link {
         if let Some(exchange) = self.calls.get_mut(id) {
             exchange.headers = request.options.headers;
             exchange.own_routing_headers = request.options.own_routing_headers;
+            exchange.capabilities = request.options.capabilities;
             if request.options.passes_input {
                 exchange.leave_rounds_to_caller();
             }

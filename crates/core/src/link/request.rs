@@ -48,4 +48,7 @@ pub struct CallOptions {
     /// Whether the caller itself writes the headers that describe a stateless request, except for
     /// `Mcp-Method`. The link then mirrors no argument, and a server's error about headers is its answer.
     pub own_routing_headers: bool,
+    /// The capabilities that a stateless server sees with this request, if they are not those of the link's
+    /// identity. A server with sessions knows the identity's only.
+    pub capabilities: Option<Json>,
 }

@@ -6,7 +6,7 @@ use ridethrough_core::{
     Request, RetryPolicy,
 };
 
-use crate::rig::{Rig, json, method as said, params, secs, wire_id};
+use crate::rig::{Rig, body, json, method as said, params, secs, wire_id};
 
 #[test]
 fn a_call_that_needs_input_is_asked_of_the_application_and_goes_out_again_with_it() {
@@ -397,6 +397,29 @@ fn a_result_of_an_extensions_type_is_only_for_a_caller_who_handles_such_results(
     let id = call(&mut rig);
     let post = rig.post();
     rig.reply(&post, CLAIMED);
+
+    assert_eq!(rig.error(id).kind, Kind::PeerMisbehaved);
+}
+
+/// A program that speaks for many clients must not let a server believe that each of them can do everything.
+#[test]
+fn a_server_sees_the_capabilities_of_the_call_and_those_of_the_link_with_every_other() {
+    const TASK: &str = r#"{"resultType":"task","taskId":"t","status":"working"}"#;
+    let mut rig = Rig::modern();
+    let capabilities = json(r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#);
+    let options =
+        CallOptions { capabilities: Some(capabilities.clone()), ..CallOptions::default() };
+    let params = Some(json(r#"{"name":"deploy"}"#));
+    let id = rig.send(Request { method: "tools/call".into(), params, options });
+    let post = rig.post();
+    assert!(body(&post).contains(capabilities.as_str()));
+    rig.reply(&post, TASK);
+    assert_eq!(rig.result(id), TASK);
+
+    let id = call(&mut rig);
+    let post = rig.post();
+    assert!(!body(&post).contains("extensions"));
+    rig.reply(&post, TASK);
 
     assert_eq!(rig.error(id).kind, Kind::PeerMisbehaved);
 }

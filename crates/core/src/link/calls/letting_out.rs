@@ -135,7 +135,9 @@ impl Calls {
             return;
         }
         let Some(exchange) = self.get(id) else { return };
-        let body = base.session.body(to.era(), &exchange.params, wire_id, &exchange.call.method);
+        let can = exchange.capabilities.as_ref();
+        let method = &exchange.call.method;
+        let body = base.session.body(to.era(), &exchange.params, wire_id, method, can);
         let Some(exchange) = self.get_mut(id) else { return };
         (exchange.last_refusal, exchange.refused_with) = (None, None);
         if exchange.counters.session_renewed && exchange.newer_than.is_some() {

@@ -50,7 +50,9 @@ impl Calls {
         let Some(exchange) = self.get(id) else { return };
         let reply = match (&answer, exchange.era()) {
             (Answer::Result(result), Era::Modern) => {
-                RoundReply::of(&exchange.call.method, result, base.session.capabilities())
+                let can = exchange.capabilities.as_ref();
+                let can = can.unwrap_or_else(|| base.session.capabilities());
+                RoundReply::of(&exchange.call.method, result, can)
             }
             _ => RoundReply::Complete,
         };

@@ -83,7 +83,8 @@ impl Listening {
         let wire_id = base.cx.next_wire_id();
         let wanted = Json::of(&wanted).expect("a filter is JSON");
         let params = Json::empty_object().with_members([("notifications".to_owned(), wanted)]);
-        let body = base.session.body(to.era(), &Params::new(Some(params), false), wire_id, LISTEN);
+        let params = Params::new(Some(params), false);
+        let body = base.session.body(to.era(), &params, wire_id, LISTEN, None);
         let headers = base.session.own_headers(LISTEN);
         let request = standing_request(base, Verb::Post { body }, to);
         let attempt = base.cx.send(NewRequest { headers, ..request });

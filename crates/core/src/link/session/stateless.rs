@@ -9,24 +9,38 @@ use crate::era::{Era, Version};
 use crate::headers::Headers;
 use crate::ids::AttemptId;
 use crate::link::context::Context;
-use crate::link::request::Identity;
 use crate::link::routing_headers::{DISCOVER, on_the_wire, put_method};
 use crate::message::{Json, Meta, Params, notification_body, stateless_notification_body};
 use crate::output::Address;
 
 impl Sessions {
-    /// Returns the body of a request, in the form of the era.
-    pub(crate) fn body(&self, era: Era, params: &Params, wire_id: u64, method: &str) -> Bytes {
+    /// Returns the body of a request, in the form of the era. A stateless server is told of these
+    /// capabilities, or of those of the identity.
+    pub(crate) fn body(
+        &self,
+        era: Era,
+        params: &Params,
+        wire_id: u64,
+        method: &str,
+        capabilities: Option<&Json>,
+    ) -> Bytes {
         match era {
             Era::Legacy => params.request_body(wire_id, method),
-            Era::Modern => params.stateless_body(wire_id, on_the_wire(method), &self.meta()),
+            Era::Modern => {
+                let ours = self.meta_with(capabilities.unwrap_or(&self.identity.capabilities));
+                params.stateless_body(wire_id, on_the_wire(method), &ours)
+            }
         }
     }
 
     /// Returns the members of `_meta` that every request to a stateless server must carry, and the log level
     /// that the application has set.
     pub(crate) fn meta(&self) -> Meta {
-        let Identity { info, capabilities } = &self.identity;
+        self.meta_with(&self.identity.capabilities)
+    }
+
+    fn meta_with(&self, capabilities: &Json) -> Meta {
+        let info = &self.identity.info;
         let version = Version::V2026_07_28;
         let always = format!(
             r#""io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{}"#,
