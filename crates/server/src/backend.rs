@@ -34,6 +34,13 @@ pub trait Backend: Send + Sync + 'static {
         caller.endpoint.is_empty()
     }
 
+    /// Whether requests of the stateless revision are understood here. Such a request then names in its `_meta`
+    /// what its sender can do, may be a later round of a call or be about a task, and may be answered by
+    /// `input_required` or by a task. By default it gets the form that older revisions have.
+    fn understands_stateless(&self) -> bool {
+        false
+    }
+
     /// Whether requests can be answered now, for `/readyz`.
     fn is_ready(&self) -> bool {
         true
@@ -51,6 +58,9 @@ pub struct Caller {
     /// The groups that its token puts it in, such as scopes. A session that was begun with others is not its
     /// own.
     pub groups: Arc<[Arc<str>]>,
+    /// Whether its requests are of the stateless revision. Clients of one principal then share a conversation,
+    /// and each request says for itself what its client can do.
+    pub is_stateless: bool,
 }
 
 /// A client that is let in, under a name that is no secret. What one principal began is of no use to another.
@@ -149,7 +159,15 @@ impl Principal {
 impl Caller {
     /// Creates a caller of an endpoint.
     pub fn new(principal: Principal, endpoint: &str) -> Self {
-        Self { principal, endpoint: endpoint.into(), groups: Arc::default() }
+        let groups = Arc::default();
+        Self { principal, endpoint: endpoint.into(), groups, is_stateless: false }
+    }
+
+    /// Makes it a caller without a session.
+    #[must_use]
+    pub const fn stateless(mut self) -> Self {
+        self.is_stateless = true;
+        self
     }
 
     /// Puts the caller in these groups.

@@ -111,7 +111,7 @@ fn on_one_line(text: &Bytes) -> Bytes {
 /// The members that say what a message is.
 const ENVELOPE: [&str; 6] = ["error", "id", "jsonrpc", "method", "params", "result"];
 /// The members of params by which a request is routed, checked or matched with another.
-const PARAMS: [&str; 14] = [
+const PARAMS: [&str; 15] = [
     "_meta",
     "arguments",
     "capabilities",
@@ -124,6 +124,7 @@ const PARAMS: [&str; 14] = [
     "ref",
     "requestId",
     "requestState",
+    "task",
     "taskId",
     "uri",
 ];

@@ -110,6 +110,11 @@ impl Sessions {
         !self.drain.has_begun() && self.backend.is_ready()
     }
 
+    /// Whether the backend understands requests of the stateless revision.
+    pub(crate) fn understands_stateless(&self) -> bool {
+        self.backend.understands_stateless()
+    }
+
     /// Returns the name of the backend, which clients may see.
     pub(crate) fn name(&self) -> &str {
         self.backend.name()

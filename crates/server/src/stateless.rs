@@ -52,6 +52,7 @@ use question::CallState;
 use refusal::{Refusal, supported};
 pub use rehearsal::{StateContents, StateRehearsal, StateSubject};
 use request::Request;
+pub use seal::{Digest, subject as call_digest};
 use sender::is_stateless;
 use writing::CallWriter;
 
@@ -115,7 +116,9 @@ impl Stateless {
                 return reply::wrong(why);
             }
         };
-        let reading = Request::read(headers, &id, method, params, carries);
+        let caller = &caller.clone().stateless();
+        let understands = self.sessions.understands_stateless();
+        let reading = Request::read(headers, &id, method, params, carries, understands);
         let mut request = match reading.await {
             Some(Ok(request)) => request,
             Some(Err(refusal)) => return refused(&id, refusal),
@@ -163,7 +166,9 @@ impl Stateless {
             return Ok(refused(&request.id, refusal));
         }
         let writer = CallWriter { holds: self.holds.clone(), principal: seal::principal(caller) };
-        if let Some(state) = request.round.state.take() {
+        if !request.round.is_backends(&self.holds)
+            && let Some(state) = request.round.state.take()
+        {
             return Ok(self.resume(writer, request, &state).await);
         }
         if request.round.is_declined {

@@ -42,9 +42,11 @@ pub(crate) fn translated(answer: Answer, method: &str, offers: Offers) -> Answer
     }
 }
 
-/// Whether this method is not passed on: it exists in the older revisions only, or differs there.
-pub(crate) fn is_gone(method: &str) -> bool {
-    stateless::is_gone(method) || method.starts_with("tasks/")
+/// Whether this method is not passed on: it exists in the older revisions only, or differs there and the
+/// backend does not understand this one.
+pub(crate) fn is_gone(method: &str, understands: bool) -> bool {
+    let is_of_tasks = matches!(method, "tasks/cancel" | "tasks/get" | "tasks/update");
+    stateless::is_gone(method) || method.starts_with("tasks/") && !(is_of_tasks && understands)
 }
 
 #[cfg(test)]

@@ -109,6 +109,11 @@ impl Holds {
         if now >= held.until { Err(NotHeld::Late) } else { Ok(held.call) }
     }
 
+    /// Whether a `requestState` was sealed here.
+    pub(crate) fn has_sealed(&self, state: &str) -> bool {
+        self.sealer.open(state).is_some()
+    }
+
     fn millis(&self, at: Instant) -> u64 {
         u64::try_from(at.duration_since(self.began).as_millis()).unwrap_or(u64::MAX)
     }

@@ -6,10 +6,11 @@ use ridethrough_core::stateless::{are_pages, were_visited};
 
 use super::answers::is_gone;
 use super::conversation::SharedConversation;
+use super::holds::Holds;
 use super::refusal::Refusal;
 use super::routing;
 use super::seal::{self, Digest};
-use super::sender::{Sender, passed_on};
+use super::sender::{Kept, Sender, passed_on};
 use crate::aside::aside;
 use crate::headers::Headers;
 use crate::parts::ParsedMessage;
@@ -40,6 +41,10 @@ pub(crate) struct Round {
     pub(crate) responses: Option<Json>,
     /// Whether a page was to be visited before the call, and was not.
     pub(crate) is_declined: bool,
+    /// Whether it is a later round, and not a visit to pages that were named before the first.
+    is_later: bool,
+    /// Whether the backend understands rounds itself.
+    is_understood: bool,
 }
 
 impl Request {
@@ -50,16 +55,18 @@ impl Request {
         method: Box<str>,
         params: Option<Json>,
         carries: Carries,
+        understands: bool,
     ) -> Option<Result<Self, Refusal>> {
         let params = params.unwrap_or_else(Json::empty_object);
         let (headers, id, size) = (headers.clone(), id.clone(), params.as_bytes().len());
         let read = move || {
             let sender = Sender::read(Some(&params), Headers(&headers).version())?;
             routing::check(&headers, &method, Some(&params))?;
-            if is_gone(&method) {
+            if is_gone(&method, understands) {
                 return Err(Refusal::no_method(&method));
             }
-            let (tool, round) = (tool(&method, &params), Round::read(&method, &params));
+            let (tool, mut round) = (tool(&method, &params), Round::read(&method, &params));
+            round.is_understood = understands;
             Ok(Self { id, method, params, carries, sender, tool, round })
         };
         aside(size, read).await
@@ -83,8 +90,13 @@ impl Request {
         let (method, params) = (self.method.clone(), self.params.clone());
         let token = self.sender.token.as_ref().map(|_| number);
         let size = params.as_bytes().len();
+        let kept = match (self.round.is_understood, self.round.is_later) {
+            (false, _) => Kept::Nothing,
+            (true, false) => Kept::Capabilities,
+            (true, true) => Kept::Round,
+        };
         let write = move || {
-            let params = passed_on(&params, token);
+            let params = passed_on(&params, token, kept);
             let message = ParsedMessage::request(Id::of_number(number), &method, Some(&params));
             // Read again, a message and its text share their bytes.
             let json = Json::new(message.text.clone()).ok();
@@ -106,12 +118,21 @@ impl Round {
         let [state, responses] = params.pick(["requestState", "inputResponses"]);
         // What is said of pages is short.
         let pages = responses.as_ref().filter(|it| it.as_bytes().len() <= MOST_PAGES);
+        let is_visit = pages.is_some_and(are_pages);
         Self {
             subject: seal::subject(method, Some(params)),
+            is_later: state.is_some() || responses.is_some() && !is_visit,
             state: state.map(|state| state.string().unwrap_or_default().into_owned()),
-            is_declined: pages.is_some_and(|it| are_pages(it) && !were_visited(it)),
+            is_declined: is_visit && !pages.is_some_and(were_visited),
             responses,
+            is_understood: false,
         }
+    }
+
+    /// Whether this is a round of the backend's own, and not of a call that is held here.
+    pub(crate) fn is_backends(&self, holds: &Holds) -> bool {
+        let is_foreign = |state: &String| !holds.has_sealed(state);
+        self.is_understood && self.state.as_ref().is_some_and(is_foreign)
     }
 }
 

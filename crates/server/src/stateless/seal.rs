@@ -29,7 +29,7 @@ pub(crate) struct Handle {
 }
 
 /// A SHA-256 digest.
-pub(crate) type Digest = [u8; 32];
+pub type Digest = [u8; 32];
 
 impl Sealer {
     /// Creates a random key.
@@ -80,7 +80,7 @@ impl fmt::Debug for Sealer {
 
 /// Returns the digest that identifies a call: of its method and params, without what differs from round to
 /// round.
-pub(crate) fn subject(method: &str, params: Option<&Json>) -> Digest {
+pub fn subject(method: &str, params: Option<&Json>) -> Digest {
     let params = params.map(|it| it.without(&["_meta", "inputResponses", "requestState"]));
     let params = params.unwrap_or_else(Json::empty_object);
     // A client may write the members of an object in another order the next time. Of large params this is not

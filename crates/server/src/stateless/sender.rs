@@ -73,17 +73,30 @@ pub(crate) fn is_stateless(params: Option<&Json>) -> bool {
     likely_meta(params).is_some_and(|meta| meta.member(VERSION).is_some())
 }
 
-/// Returns the params as they are passed on: without the description of the sender, without the members of
-/// rounds, and with the server's own progress token in place of the sender's.
-pub(crate) fn passed_on(params: &Json, token: Option<u64>) -> Json {
+/// How much of what only the stateless revision has stays in a request for the backend. The order is that of
+/// more and more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kept {
+    Nothing,
+    /// What the sender can do.
+    Capabilities,
+    /// That, and the members of a round.
+    Round,
+}
+
+/// Returns the params as they are passed on: without the description of the sender and the members of rounds,
+/// unless they are kept, and with the server's own progress token in place of the sender's.
+pub(crate) fn passed_on(params: &Json, token: Option<u64>, kept: Kept) -> Json {
     let params = match params.pick(ROUND_KEYS) {
         [None, None] => params.clone(),
+        _ if kept == Kept::Round => params.clone(),
         _ => params.without(&ROUND_KEYS),
     };
     let Some(meta) = params.member("_meta").filter(is_object) else { return params };
-    let ours = [VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL, "progressToken"];
+    let ours = [VERSION, CLIENT_INFO, LOG_LEVEL, "progressToken", CAPABILITIES];
+    let ours = if kept == Kept::Nothing { &ours[..] } else { &ours[..4] };
     let token = token.map(|token| ("progressToken".to_owned(), Json::from(token_json(token))));
-    let meta = meta.without(&ours).with_members(token);
+    let meta = meta.without(ours).with_members(token);
     if meta == Json::empty_object() {
         params.without(&["_meta"])
     } else {
@@ -110,20 +123,26 @@ mod tests {
     #[test]
     fn what_is_said_of_the_sender_is_not_passed_on_and_the_rest_is_byte_for_byte() {
         let own = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
-        for (params, token, expected) in [
-            (format!(r#"{{"a":1.10,"_meta":{{{own}}}}}"#), None, r#"{"a":1.10}"#),
+        let round = r#"{"name":"t","requestState":"s","inputResponses":{"0":{}}}"#;
+        for (params, token, kept, expected) in [
+            (format!(r#"{{"a":1.10,"_meta":{{{own}}}}}"#), None, Kept::Nothing, r#"{"a":1.10}"#),
             (
                 format!(r#"{{"_meta":{{{own},"x":[1, 2],"progressToken":"t"}},"a":1.10}}"#),
                 Some(7),
+                Kept::Nothing,
                 r#"{"_meta":{"x":[1, 2],"progressToken":7},"a":1.10}"#,
             ),
             (
-                r#"{"name":"t","requestState":"s","inputResponses":{"0":{}}}"#.to_owned(),
+                format!(r#"{{"a":1.10,"_meta":{{{own}}}}}"#),
                 None,
-                r#"{"name":"t"}"#,
+                Kept::Capabilities,
+                r#"{"a":1.10,"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}}"#,
             ),
+            (round.to_owned(), None, Kept::Nothing, r#"{"name":"t"}"#),
+            (round.to_owned(), None, Kept::Capabilities, r#"{"name":"t"}"#),
+            (round.to_owned(), None, Kept::Round, round),
         ] {
-            let passed = passed_on(&Json::new(params).unwrap(), token);
+            let passed = passed_on(&Json::new(params).unwrap(), token, kept);
 
             assert_eq!(passed.as_str(), expected);
         }
