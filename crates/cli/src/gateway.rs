@@ -7,19 +7,21 @@ mod connect;
 mod http_access;
 mod issuer;
 mod kept_lists;
+mod kept_names;
 mod live_tokens;
 mod pins;
 mod principals;
 mod reload;
+mod seal_key;
 mod socket;
 mod stdio;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use ridethrough_gateway::{Gateway, GatewayNews, GatewaySettings, ListStore, Notice};
+use ridethrough_gateway::{Gateway, GatewayNews, GatewaySettings, ListStore, NameStore, Notice};
 use ridethrough_server::{Server, Tls};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::TcpListener;
@@ -38,6 +40,7 @@ use crate::status::StatusServer;
 use config::GatewayConfig;
 use http_access::HttpAccess;
 use kept_lists::KeptLists;
+use kept_names::KeptNames;
 use live_tokens::LiveTokens;
 use principals::TokenCommand;
 use reload::Pinned;
@@ -154,7 +157,7 @@ impl GatewayArgs {
             .context("the runtime could not be started")?;
         let code = runtime.block_on(async {
             let (count, pinned) = (config.servers.len(), Pinned::of(&config));
-            let gateway = gateway(config, &voice);
+            let gateway = gateway(config, &path, &voice)?;
             // Before anybody is told that it is there.
             let hangups = reload::hear();
             let following = async {
@@ -281,7 +284,7 @@ async fn on_stdio(gateway: &Gateway, stop: &mut ExposeStop) -> Result<ExitCode> 
     Ok(ExitCode::from(code))
 }
 
-fn gateway(config: GatewayConfig, voice: &Voice) -> Gateway {
+fn gateway(config: GatewayConfig, path: &Path, voice: &Voice) -> Result<Gateway> {
     let teller = voice.clone();
     let tell = move |news: GatewayNews| {
         if let GatewayNews::Catalogue(Notice::Pinned { server, approved }) = &news
@@ -295,7 +298,9 @@ fn gateway(config: GatewayConfig, voice: &Voice) -> Gateway {
     settings.children = config.children;
     settings.access = Some(config.access.rights);
     settings.lists = KeptLists::of_user().map(|it| Arc::new(it) as Arc<dyn ListStore>);
-    Gateway::new(config.servers, settings, tell)
+    settings.names = KeptNames::of(path).map(|it| Arc::new(it) as Arc<dyn NameStore>);
+    settings.seal_key = Arc::new(seal_key::read_or_make()?);
+    Ok(Gateway::new(config.servers, settings, tell))
 }
 
 fn kept_path() -> String {

@@ -10,6 +10,7 @@
 //! names.
 
 mod audience;
+mod contested;
 mod cursor;
 mod listed;
 mod names;
@@ -33,6 +34,7 @@ use ridethrough_core::message::{Json, ListKind, splice};
 
 pub use audience::Share;
 pub(crate) use audience::{Audience, Scope, View};
+pub use contested::{NameStore, OwnedName};
 use cursor::Cursor;
 use listed::{Item, Listed, key};
 use names::{Given, Names, Owner};
@@ -48,6 +50,8 @@ pub(crate) struct Catalogue {
     servers: Vec<Listed>,
     /// The names of tools and prompts beside each other.
     names: BTreeMap<ListKind, Names>,
+    /// Contested names as an earlier process knew them.
+    remembered: Vec<OwnedName>,
     generations: u64,
 }
 
@@ -76,11 +80,13 @@ impl Catalogue {
     pub(crate) fn set_servers(&mut self, members: Vec<Member>) {
         let mut known: BTreeMap<_, _> =
             std::mem::take(&mut self.servers).into_iter().map(|it| (it.name.clone(), it)).collect();
+        let mut new = Vec::new();
         for Member { name, rules, share, approved } in members {
             let stays = |it: &Listed| it.rules == rules && it.share == share;
             let listed = known.remove(&name).filter(stays).unwrap_or_else(|| {
                 self.names.values_mut().for_each(|names| names.forget_server(&name));
                 self.generations += 1;
+                new.push(name.clone());
                 Listed::new(name, rules, share, approved, self.generations)
             });
             self.servers.push(listed);
@@ -88,6 +94,7 @@ impl Catalogue {
         for name in known.into_keys() {
             self.names.values_mut().for_each(|names| names.forget_server(&name));
         }
+        new.iter().for_each(|name| self.give_back(name));
     }
 
     /// Puts a list of a server in the place of the one that was known. Returns whether it differs, and what a

@@ -12,9 +12,12 @@ mod addressed;
 mod calls;
 mod context;
 mod greeting;
+mod passing;
 mod questions;
 mod relayed;
 mod requests;
+mod rounds;
+mod tasks;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -36,8 +39,8 @@ use crate::upstreams::{FromServer, Upstream, set_level};
 
 use calls::Calls;
 use context::Context;
+use passing::Request;
 use questions::{Questions, can_be_asked};
-use requests::Request;
 
 /// Opens a conversation for a caller.
 pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
@@ -138,7 +141,7 @@ impl Talk {
             Message::Request { id, method, params } => self.ask(id, method, params),
             Message::Response { id, answer } => {
                 if let Some(number) = id.and_then(|id| id.number()) {
-                    self.questions.answer(number, answer);
+                    self.questions.answer(number, tasks::as_answered(&self.context, answer));
                 }
             }
             Message::Notification { method, params } => self.notify(&method, params),
@@ -150,7 +153,7 @@ impl Talk {
             "ping" => self.answer(&id, &Answer::Result(Json::empty_object())),
             "logging/setLevel" => self.log_from(&id, params.as_ref()),
             _ => {
-                let request = Request { id: id.json().clone(), method, params };
+                let request = Request::read(&self.context, id.json().clone(), method, params);
                 self.calls.begin(id, requests::answer(self.context.clone(), request));
             }
         }
@@ -221,6 +224,8 @@ impl Talk {
                     return link.answer(question, Answer::refusal(code::METHOD_NOT_FOUND, &why));
                 };
                 let id = Id::of_number(number);
+                let seen = |it| tasks::as_seen(&self.context, &link.server, &method, it);
+                let params = params.map(seen);
                 self.say(ParsedMessage::request(id, &method, params.as_ref()), call);
             }
             Delivered::Withdrawn { question } => {
@@ -240,7 +245,7 @@ impl Talk {
         params: Option<Json>,
         view: &View,
     ) -> Option<Json> {
-        let params = params?;
+        let params = tasks::as_seen(&self.context, server, method, params?);
         let uri = params.member("uri").filter(|_| method == notification::RESOURCE_UPDATED);
         let Some(uri) = uri.and_then(|uri| uri.read::<String>()) else { return Some(params) };
         let seen = self.context.state.catalogue().shown_uri(server, &uri, view);

@@ -10,6 +10,7 @@ use ridethrough_core::message::{Answer, Json, code};
 use serde_json::json;
 
 use crate::quota::OverQuota;
+use crate::sealed::BadState;
 
 /// Returns the answer for a call that ended without one.
 pub(crate) fn unanswered(server: &str, error: &CallError) -> Answer {
@@ -80,8 +81,7 @@ pub(crate) fn unknown(what: &str, name: &str, unread: &[Arc<str>]) -> Answer {
         );
         return Answer::refusal(code::INVALID_PARAMS, &message);
     }
-    let named: Vec<_> = unread.iter().map(|it| format!("`{it}`")).collect();
-    let (named, verb) = (named.join(", "), if unread.len() == 1 { "was" } else { "were" });
+    let (named, verb) = (named(unread), if unread.len() == 1 { "was" } else { "were" });
     let message = format!(
         "no {what} `{name}` is known here, and {named} could not be asked\n  \
          tried: the lists of all other servers were compared; nothing was sent\n\
@@ -101,6 +101,78 @@ pub(crate) fn no_resource(uri: &str) -> Answer {
     );
     let error = json!({ "code": code::INVALID_PARAMS, "message": message, "data": { "uri": uri } });
     Answer::Error(Json::from(error))
+}
+
+/// Returns the refusal of a request about a task that is not of this caller. It says nothing of tasks of
+/// others.
+pub(crate) fn no_task() -> Answer {
+    let message = "there is no task of this id here\n  tried: nothing was sent\n\
+                   hint: an id is of use to whoever began the task, in the revision in which it was begun";
+    Answer::refusal(code::INVALID_PARAMS, message)
+}
+
+/// Returns the refusal of a call that asks for a task of a server without such tasks.
+pub(crate) fn no_tasks(server: &str) -> Answer {
+    let message = format!(
+        "server `{server}`: it makes no task of a call in this revision\n  tried: nothing was sent\n\
+         hint: call the tool without `task`"
+    );
+    Facts::unsent("noTasks").at(server).answer(code::METHOD_NOT_FOUND, &message)
+}
+
+/// Returns the refusal of a round whose `requestState` is of no use.
+pub(crate) fn bad_state(bad: BadState) -> Answer {
+    let why = match bad {
+        BadState::Late => "its `requestState` is too old",
+        // A foreign principal learns no more than if the call did not exist.
+        BadState::Unknown => "its `requestState` is not known here, or belongs to another call",
+        BadState::Used => "its `requestState` was used before",
+    };
+    let message = format!(
+        "the call cannot go on: {why}\n  tried: nothing was sent\nhint: make the call anew, without `requestState`"
+    );
+    Answer::refusal(code::INVALID_PARAMS, &message)
+}
+
+/// Returns the error for a result of a type that the caller has not declared.
+pub(crate) fn unknown_type(server: &str) -> Answer {
+    let message = format!(
+        "server `{server}`: its result is of a type that the caller did not declare\n  \
+         tried: the call was sent once, and has run\nhint: tell whoever runs the server"
+    );
+    let mut facts = Facts::unsent("peerMisbehaved").at(server);
+    facts.may_have_run = true;
+    facts.answer(code::SERVER_ERROR, &message)
+}
+
+/// Returns the refusal of a cursor that was not written here, or whose place is gone.
+pub(crate) fn bad_cursor() -> Answer {
+    Answer::refusal(code::INVALID_PARAMS, "the cursor is unknown; begin with the first page")
+}
+
+/// Returns the refusal of a completion for a URI that no list has and that may be of several servers, or of
+/// none.
+pub(crate) fn no_reference(uri: &str, able: &[Arc<str>], unread: &[Arc<str>]) -> Answer {
+    let shown: String = harmless(uri).chars().take(LONGEST_NAME).collect();
+    let hint = match (able, unread) {
+        ([], []) => "no server here completes arguments".to_owned(),
+        (_, []) => format!(
+            "{} complete arguments: ask one of them at its own endpoint, `/mcp/NAME`",
+            named(able)
+        ),
+        _ => format!("{} could not be asked; try again when that answers", named(unread)),
+    };
+    let message = format!(
+        "no resource or template `{shown}` is known here\n  \
+         tried: the lists and templates of all servers were compared; nothing was sent\nhint: {hint}"
+    );
+    let mut facts = Facts::unsent("notListed");
+    facts.retry_after_ms = (!unread.is_empty()).then(|| millis(AGAIN));
+    facts.answer(code::INVALID_PARAMS, &message)
+}
+
+fn named(servers: &[Arc<str>]) -> String {
+    servers.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn millis(time: Duration) -> u64 {

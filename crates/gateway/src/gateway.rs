@@ -72,6 +72,11 @@ impl Backend for Gateway {
         "ridethrough"
     }
 
+    /// Rounds and tasks of the stateless revision pass through.
+    fn understands_stateless(&self) -> bool {
+        true
+    }
+
     /// Each server is at an endpoint of its own, beside the one for all of them. One that the caller may not
     /// use is not there.
     fn serves(&self, caller: &Caller) -> bool {

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use ridethrough::{ClientBuilder, Json};
 use ridethrough_core::message::ListKind;
-use ridethrough_server::Principal;
+use ridethrough_server::{Principal, SealKey};
 
-use crate::catalogue::{AccessRights, Approved, Rules, Share};
+use crate::catalogue::{AccessRights, Approved, NameStore, Rules, Share};
+use crate::once::{MemoryRounds, RoundStore};
 use crate::quota::{MemoryQuotas, QuotaStore};
+use crate::tasks::{MemoryTasks, TaskStore};
 
 /// One server behind the gateway.
 #[derive(Clone, Debug)]
@@ -79,15 +81,34 @@ pub struct GatewaySettings {
     pub children: usize,
     /// Where lists are kept from one process to the next; nowhere by default.
     pub lists: Option<Arc<dyn ListStore>>,
+    /// Where it is kept from one process to the next whose a name is that two servers want; nowhere by default.
+    pub names: Option<Arc<dyn NameStore>>,
     /// What each principal may; by default all may everything.
     pub access: Option<AccessRights>,
     /// Where the calls of principals are counted; in this process by default.
     pub quotas: Arc<dyn QuotaStore>,
+    /// Where the tasks of principals are kept; in this process by default.
+    pub tasks: Arc<dyn TaskStore>,
+    /// Where it is recorded which states of rounds were used; in this process by default.
+    pub rounds: Arc<dyn RoundStore>,
+    /// What seals the ids of tasks and the states of rounds that callers carry. By default it is random, and
+    /// no gateway knows what an earlier one has sealed.
+    pub seal_key: Arc<SealKey>,
 }
 
 impl Default for GatewaySettings {
     fn default() -> Self {
-        Self { children: 64, lists: None, access: None, quotas: Arc::new(MemoryQuotas::default()) }
+        let secret = SealKey::random().expect("the operating system has randomness");
+        Self {
+            children: 64,
+            lists: None,
+            names: None,
+            access: None,
+            quotas: Arc::new(MemoryQuotas::default()),
+            tasks: Arc::new(MemoryTasks::default()),
+            rounds: Arc::new(MemoryRounds::default()),
+            seal_key: Arc::new(SealKey::new(&secret)),
+        }
     }
 }
 

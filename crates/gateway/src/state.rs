@@ -12,11 +12,14 @@ use ridethrough_server::{Caller, Principal};
 use tokio::sync::{Semaphore, watch};
 
 use crate::catalogue::{
-    AccessRights, Approved, Audience, Catalogue, Member, Notice, Rights, Share, View,
+    AccessRights, Approved, Audience, Catalogue, Member, NameStore, Notice, Rights, Share, View,
 };
 use crate::news::GatewayNews;
+use crate::once::RoundStore;
 use crate::quota::QuotaStore;
+use crate::sealed::RouteSealer;
 use crate::settings::{GatewaySettings, ListStore, ServerSettings};
+use crate::tasks::TaskStore;
 use crate::upstreams::{Asker, Link, Listener, Upstream};
 
 /// What all conversations share.
@@ -27,12 +30,17 @@ pub(crate) struct GatewayState {
     access: Mutex<Option<Arc<AccessRights>>>,
     everything: Arc<Rights>,
     pub(crate) quotas: Arc<dyn QuotaStore>,
+    pub(crate) tasks: Arc<dyn TaskStore>,
+    pub(crate) rounds: Arc<dyn RoundStore>,
+    pub(crate) sealer: RouteSealer,
     /// The conversations that are open, by their numbers.
     open: Mutex<BTreeMap<u64, OpenConversation>>,
     /// Places for processes of local servers.
     pub(crate) children: Arc<Semaphore>,
     /// Where lists are kept from one process to the next.
     lists: Option<Arc<dyn ListStore>>,
+    /// Where contested names are kept from one process to the next.
+    names: Option<Arc<dyn NameStore>>,
     tell: Box<dyn Fn(GatewayNews) + Send + Sync>,
     /// What people were told about the catalogue, so that it is told once.
     told: Mutex<BTreeSet<String>>,
@@ -57,13 +65,20 @@ impl GatewayState {
             access: Mutex::new(settings.access.map(Arc::new)),
             everything: Arc::new(Rights::everything()),
             quotas: settings.quotas,
+            tasks: settings.tasks,
+            rounds: settings.rounds,
+            sealer: RouteSealer::new(settings.seal_key),
             open: Mutex::default(),
             children: Arc::new(Semaphore::new(settings.children)),
             lists: settings.lists,
+            names: settings.names,
             tell: Box::new(tell),
             told: Mutex::default(),
             next: AtomicU64::new(1),
         };
+        if let Some(names) = &state.names {
+            state.catalogue().remember(names.read());
+        }
         drop(state.set_servers(servers));
         Arc::new(state)
     }
@@ -199,8 +214,20 @@ impl GatewayState {
                 let mut catalogue = self.catalogue();
                 let (_, notices) = catalogue.replace(&server.name, audience, kind, &elements);
                 drop(catalogue);
+                self.keep_names(&notices);
                 notices.into_iter().for_each(|notice| self.tell_once(notice));
             }
+        }
+    }
+
+    /// Keeps for the next process whose names are, if a name has just become contested. That is rare, so the
+    /// disk may be waited for.
+    fn keep_names(&self, notices: &[Notice]) {
+        let is_new = notices.iter().any(|it| matches!(it, Notice::Collision { .. }));
+        if let Some(names) = self.names.as_ref().filter(|_| is_new) {
+            // The lock orders the writes of two threads.
+            let catalogue = self.catalogue();
+            names.keep(&catalogue.contested());
         }
     }
 

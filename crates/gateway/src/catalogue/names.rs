@@ -1,9 +1,10 @@
 //! Names that callers see, and whose they are.
 //!
-//! A name is given once: its first owner keeps it for as long as this process lives, also while the server
-//! does not list it. Otherwise a call by a name that a caller remembers could reach another server.
+//! A name is given once: its first owner keeps it, also while the server does not list it. Otherwise a call by a
+//! name that a caller remembers could reach another server. A name that another wanted, too, is remembered from
+//! one process to the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub(crate) struct Owner {
 pub(crate) struct Names {
     owners: BTreeMap<String, Owner>,
     names: BTreeMap<Owner, String>,
+    /// Names that others wanted, too.
+    contested: BTreeSet<String>,
 }
 
 /// A name that was given.
@@ -49,12 +52,27 @@ impl Names {
         };
         // The hash covers the server, so two owners have one hash once in four billion pairs. They then get
         // another.
+        self.contested.insert(short);
         let name = (0_u32..)
             .map(|round| with_hash(wanted, owner, round))
             .find(|name| !self.owners.contains_key(name))
             .expect("there are more hashes than names");
         self.keep(owner, &name);
         (name, Given::Hashed { first })
+    }
+
+    /// Gives an owner the contested name that it had, if it still wants that one and nobody has it.
+    pub(crate) fn give_back(&mut self, owner: &Owner, wanted: &str, name: &str) {
+        let is_free = !self.owners.contains_key(name) && !self.names.contains_key(owner);
+        if is_free && shortened(wanted, owner) == name {
+            self.keep(owner, name);
+            self.contested.insert(name.to_owned());
+        }
+    }
+
+    /// Returns the names that others wanted, too, each with its owner.
+    pub(crate) fn contested(&self) -> impl Iterator<Item = (&str, &Owner)> {
+        self.contested.iter().filter_map(|name| Some((name.as_str(), self.owners.get(name)?)))
     }
 
     /// Returns whose name this is.
@@ -84,6 +102,7 @@ impl Names {
     fn forget(&mut self, is_gone: impl Fn(&Owner) -> bool) {
         self.names.retain(|owner, _| !is_gone(owner));
         self.owners.retain(|_, owner| !is_gone(owner));
+        self.contested.retain(|name| self.owners.contains_key(name));
     }
 
     fn keep(&mut self, owner: &Owner, name: &str) {
@@ -203,7 +222,7 @@ mod tests {
                     prop_assert_eq!(before, name);
                 }
             }
-            let distinct: std::collections::BTreeSet<_> = given.values().collect();
+            let distinct: BTreeSet<_> = given.values().collect();
             prop_assert_eq!(distinct.len(), given.len());
         }
     }

@@ -58,6 +58,32 @@ fn without_a_prefix_the_first_server_keeps_the_name() {
 }
 
 #[test]
+fn a_remembered_name_is_given_back_unless_the_rules_say_otherwise() {
+    let plain = Rules { prefix: Prefix::None, ..Rules::default() };
+    let kept = |server: &str| OwnedName {
+        kind: ListKind::Tools,
+        name: "t".to_owned(),
+        server: server.to_owned(),
+        original: "t".to_owned(),
+    };
+    let lived = |rules_of_b: &Rules, remembered: Vec<OwnedName>| {
+        let mut catalogue = Catalogue::default();
+        catalogue.remember(remembered);
+        catalogue.set_servers(members(&[("a", plain.clone()), ("b", rules_of_b.clone())]));
+        for server in ["a", "b"] {
+            catalogue.replace(server, &Audience::Everybody, ListKind::Tools, &[tool("t")]);
+        }
+        (route(&catalogue, "t").unwrap().0, catalogue.contested())
+    };
+
+    assert_eq!(lived(&plain, Vec::new()), ("a".to_owned(), vec![kept("a")]));
+    assert_eq!(lived(&plain, vec![kept("b")]), ("b".to_owned(), vec![kept("b")]));
+    assert_eq!(lived(&Rules::default(), vec![kept("b")]).0, "a", "`b` has a prefix now");
+    let gone = lived(&plain, vec![kept("c")]);
+    assert_eq!(gone, ("a".to_owned(), vec![kept("a")]), "`c` is not here");
+}
+
+#[test]
 fn a_server_alone_whose_list_was_never_read_gets_what_its_rules_do_not_forbid() {
     let rules = Rules {
         renames: [("read".to_owned(), "look".to_owned())].into(),

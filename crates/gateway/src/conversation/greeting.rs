@@ -6,8 +6,16 @@ use ridethrough::server::Identity;
 use ridethrough_core::message::{Json, splice};
 use serde_json::{Map, Value, json};
 
-/// What a server said of itself, in the form of an `initialize` result; `None` if it was never reached.
-pub(crate) type Description = (Arc<str>, Option<Json>);
+use super::tasks::{EXTENSION, TaskSupport};
+
+/// A server as the caller is told of it.
+pub(crate) struct Description {
+    pub(crate) name: Arc<str>,
+    /// What it said of itself, in the form of an `initialize` result; `None` if it was never reached.
+    pub(crate) said: Option<Json>,
+    /// What its tasks can do for the caller.
+    pub(crate) tasks: Option<TaskSupport>,
+}
 
 /// Returns the revision to speak: the one that is asked for, if it is known.
 pub(crate) fn revision(params: Option<&Json>) -> &'static str {
@@ -21,6 +29,11 @@ pub(crate) fn identity(params: Option<&Json>) -> Option<Identity> {
     let object =
         |name| params?.member(name).filter(splice::is_object).map(|it| splice::copied(&it));
     let capabilities = object("capabilities").unwrap_or_else(Json::empty_object);
+    // A caller with a session cannot follow tasks of the stateless revision through the gateway.
+    let extensions = capabilities.member("extensions").filter(|it| it.member(EXTENSION).is_some());
+    let capabilities = extensions.map_or(capabilities.clone(), |it| {
+        splice::with_member(&capabilities, "extensions", &it.without(&[EXTENSION]))
+    });
     Some(Identity { info: object("clientInfo")?, capabilities })
 }
 
@@ -31,7 +44,7 @@ pub(crate) fn together(revision: &str, servers: &[Description]) -> Json {
         "capabilities": union(servers),
         "serverInfo": { "name": "ridethrough", "version": env!("CARGO_PKG_VERSION") },
     });
-    let told = servers.iter().filter_map(|(name, said)| {
+    let told = servers.iter().filter_map(|Description { name, said, .. }| {
         let words: String = said.as_ref()?.member("instructions")?.read()?;
         (!words.trim().is_empty()).then(|| format!("# {name}\n\n{}", words.trim()))
     });
@@ -44,7 +57,7 @@ pub(crate) fn together(revision: &str, servers: &[Description]) -> Json {
 
 /// Returns the greeting of one server: its own, in the caller's revision and with what the gateway adds.
 pub(crate) fn alone(revision: &str, server: &Description) -> Json {
-    let (_, Some(said)) = server else {
+    let Some(said) = &server.said else {
         return together(revision, std::slice::from_ref(server));
     };
     let said = said.without(&["_meta"]);
@@ -54,7 +67,7 @@ pub(crate) fn alone(revision: &str, server: &Description) -> Json {
 }
 
 fn union(servers: &[Description]) -> Map<String, Value> {
-    let can = |what: &str| servers.iter().any(|(_, said)| may(said.as_ref(), &[what]));
+    let can = |what: &str| servers.iter().any(|it| may(it.said.as_ref(), &[what]));
     let mut all = Map::new();
     for list in ["prompts", "resources", "tools"] {
         if can(list) {
@@ -62,13 +75,30 @@ fn union(servers: &[Description]) -> Map<String, Value> {
             all.insert(list.to_owned(), json!({ "listChanged": true }));
         }
     }
-    let subscribes = |(_, said): &Description| may(said.as_ref(), &["resources", "subscribe"]);
+    let subscribes = |it: &Description| may(it.said.as_ref(), &["resources", "subscribe"]);
     if servers.iter().any(subscribes) {
         all["resources"]["subscribe"] = true.into();
     }
     for plain in ["completions", "logging"] {
         if can(plain) {
             all.insert(plain.to_owned(), json!({}));
+        }
+    }
+    // A caller that is told of tasks may wait for one, so only what a server has said counts.
+    let mut tasks = servers.iter().filter_map(|it| it.tasks);
+    let first = tasks.next();
+    let can_cancel = |it| it == TaskSupport::Requested { can_cancel: true };
+    match first {
+        None => {}
+        Some(TaskSupport::Extension) => {
+            all.insert("extensions".to_owned(), json!({ EXTENSION: {} }));
+        }
+        Some(TaskSupport::Requested { .. }) => {
+            let mut said = json!({ "list": {}, "requests": { "tools": { "call": {} } } });
+            if first.into_iter().chain(tasks).any(can_cancel) {
+                said["cancel"] = json!({});
+            }
+            all.insert("tasks".to_owned(), said);
         }
     }
     all
@@ -113,7 +143,7 @@ mod tests {
     #[test]
     fn a_server_that_was_never_reached_may_have_anything() {
         let greeting: Value =
-            together("2025-06-18", &[("a".into(), None), said("b", "{}")]).read().unwrap();
+            together("2025-06-18", &[unreached("a"), said("b", "{}")]).read().unwrap();
 
         let can: Vec<_> = greeting["capabilities"].as_object().unwrap().keys().collect();
         assert_eq!(can, ["completions", "logging", "prompts", "resources", "tools"]);
@@ -122,9 +152,9 @@ mod tests {
 
     #[test]
     fn a_server_alone_is_greeted_by_itself() {
-        let (name, greeting) = said("a", r#"{"tools":{},"tasks":{}}"#);
+        let server = said("a", r#"{"tools":{},"tasks":{}}"#);
 
-        let greeting: Value = alone("2025-06-18", &(name, greeting)).read().unwrap();
+        let greeting: Value = alone("2025-06-18", &server).read().unwrap();
 
         assert_eq!(greeting["serverInfo"]["name"], "a");
         assert_eq!(greeting["protocolVersion"], "2025-06-18");
@@ -132,11 +162,45 @@ mod tests {
         assert_eq!(greeting["instructions"], "be kind");
     }
 
+    #[test]
+    fn tasks_are_announced_where_a_server_has_them_and_with_what_one_of_them_can() {
+        let (plain, asked) = (said("a", "{}"), TaskSupport::Requested { can_cancel: false });
+        let with = |tasks| Description { tasks: Some(tasks), ..unreached("b") };
+        let can = |servers: &[Description]| -> Value {
+            together("2025-11-25", servers).member("capabilities").unwrap().read().unwrap()
+        };
+
+        let none = can(&[plain, unreached("b")]);
+        assert!(none.get("tasks").is_none() && none.get("extensions").is_none());
+        let calls = json!({"tools": {"call": {}}});
+        assert_eq!(can(&[with(asked)])["tasks"], json!({"list": {}, "requests": calls}));
+        let cancelled = TaskSupport::Requested { can_cancel: true };
+        let both = can(&[with(asked), with(cancelled)]);
+        assert_eq!(both["tasks"], json!({"list": {}, "cancel": {}, "requests": calls}));
+        let modern = can(&[with(TaskSupport::Extension)]);
+        assert_eq!(modern["extensions"], json!({"io.modelcontextprotocol/tasks": {}}));
+    }
+
+    #[test]
+    fn a_caller_with_a_session_offers_no_server_to_follow_its_tasks() {
+        let said = r#"{"clientInfo":{"name":"c"},
+            "capabilities":{"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{},"x":{}}}}"#;
+
+        let identity = identity(Some(&Json::new(said).unwrap())).unwrap();
+
+        let can: Value = identity.capabilities.read().unwrap();
+        assert_eq!(can, json!({"roots": {}, "extensions": {"x": {}}}));
+    }
+
     fn said(name: &str, capabilities: &str) -> Description {
         let text = format!(
             r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities},
                 "serverInfo":{{"name":"{name}","version":"1"}},"instructions":"be kind"}}"#
         );
-        (name.into(), Some(Json::new(text).unwrap()))
+        Description { said: Some(Json::new(text).unwrap()), ..unreached(name) }
+    }
+
+    fn unreached(name: &str) -> Description {
+        Description { name: name.into(), said: None, tasks: None }
     }
 }

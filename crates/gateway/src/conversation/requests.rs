@@ -7,25 +7,19 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use ridethrough_core::message::{Answer, Json, ListKind, code};
+use ridethrough_core::stateless::can_ask;
+use ridethrough_server::call_digest;
 use tokio::time::timeout;
 
 use super::addressed::Addressed;
 use super::context::Context;
-use super::greeting;
-use super::relayed::relayed;
+use super::greeting::{self, Description};
+use super::passing::{Request, gone, pass};
+use super::{rounds, tasks};
 use crate::catalogue::{BadCursor, Route, Scope};
 use crate::fault;
-use crate::quota::{Limits, OverQuota, QuotaPlace};
 use crate::state::{GatewayState, PATIENCE};
-use crate::upstreams::{Full, Upstream};
-
-/// A request as it came from the caller.
-pub(crate) struct Request {
-    /// The caller's id.
-    pub(crate) id: Json,
-    pub(crate) method: Box<str>,
-    pub(crate) params: Option<Json>,
-}
+use crate::upstreams::Upstream;
 
 /// Answers a request.
 pub(crate) async fn answer(context: Arc<Context>, request: Request) -> Answer {
@@ -36,23 +30,24 @@ pub(crate) async fn answer(context: Arc<Context>, request: Request) -> Answer {
     if let Some(kind) = ListKind::of_method(method) {
         return list(&context, kind, request.params.as_ref()).await;
     }
+    if tasks::is_about_one(method) {
+        return tasks::about_one(&context, request).await;
+    }
+    if method == "tasks/list" {
+        return tasks::list(&context, request.params.as_ref()).await;
+    }
     let addressed = Addressed::read(method, request.params.as_ref());
     match (addressed, &context.scope) {
         (Some(addressed), _) => match resolve(&context, &addressed).await {
             Ok(route) => call(&context, request, &addressed, &route).await,
-            Err(unread) => match &addressed {
-                Addressed::Uri(uri) if unread.is_empty() => fault::no_resource(uri),
-                _ => fault::unknown(addressed.what(), addressed.text(), &unread),
-            },
+            Err(unread) => unresolved(&context, request, &addressed, &unread).await,
         },
         (None, _) if Addressed::is_needed(method) => {
             let why = "the params do not say whom it is for: a name or a URI is missing";
             Answer::refusal(code::INVALID_PARAMS, why)
         }
         // Where a server is alone, it gets what the gateway does not know.
-        (None, Scope::One(server))
-            if !is_of_tasks(method) && context.view().rights.is_whole(server) =>
-        {
+        (None, Scope::One(server)) if context.view().rights.is_whole(server) => {
             match context.state.upstream(server) {
                 Some(upstream) => pass(&context, &upstream, request).await,
                 None => gone(server),
@@ -63,6 +58,40 @@ pub(crate) async fn answer(context: Arc<Context>, request: Request) -> Answer {
             &format!("`{method}` cannot be passed on: it does not say to which server"),
         ),
     }
+}
+
+/// Answers a request for what no list has. A completion goes to the only server that completes anything: a
+/// template need not be listed.
+async fn unresolved(
+    context: &Arc<Context>,
+    request: Request,
+    addressed: &Addressed,
+    unread: &[Arc<str>],
+) -> Answer {
+    match addressed {
+        Addressed::Uri(uri) if &*request.method == "completion/complete" => {
+            match &*completing(context) {
+                [only] if unread.is_empty() => {
+                    let route = Route { server: only.clone(), original: uri.clone() };
+                    call(context, request, addressed, &route).await
+                }
+                able => fault::no_reference(uri, able, unread),
+            }
+        }
+        Addressed::Uri(uri) if unread.is_empty() => fault::no_resource(uri),
+        _ => fault::unknown(addressed.what(), addressed.text(), unread),
+    }
+}
+
+/// Returns the servers that complete arguments and whose resources the caller may use.
+fn completing(context: &Context) -> Vec<Arc<str>> {
+    let view = context.view();
+    let completes = |it: &Arc<Upstream>| {
+        let said = it.described(&view.principal);
+        said.is_none_or(|it| it.can("completions")) && view.rights.reads_all(it.name())
+    };
+    let seen = context.state.seen(&view).into_iter();
+    seen.filter(completes).map(|it| it.name().clone()).collect()
 }
 
 /// Greets a caller with what the servers said of themselves. Those that were never reached have a second.
@@ -86,12 +115,16 @@ async fn greet(context: &Arc<Context>, params: Option<&Json>) -> Answer {
         // Somebody must do something about it, and nothing else would say so.
         return fault::unanswered(server.name(), &refused);
     }
+    let revision = greeting::revision(params);
     let described = |it: &Arc<Upstream>| {
         let said = it.described(&view.principal);
-        (it.name().clone(), said.map(|server| server.as_initialized()))
+        Description {
+            tasks: said.as_ref().and_then(|it| tasks::for_caller(it, &context.caller, revision)),
+            name: it.name().clone(),
+            said: said.map(|server| server.as_initialized()),
+        }
     };
     let described: Vec<_> = upstreams.iter().map(described).collect();
-    let revision = greeting::revision(params);
     Answer::Result(match (&context.scope, &*described) {
         (Scope::One(_), [server]) => greeting::alone(revision, server),
         _ => greeting::together(revision, &described),
@@ -124,10 +157,7 @@ async fn list(context: &Context, kind: ListKind, params: Option<&Json>) -> Answe
             context.show(kind, catalogue.fingerprint(kind, &view));
             Answer::Result(page)
         }
-        Err(BadCursor) => Answer::refusal(
-            code::INVALID_PARAMS,
-            "the cursor is unknown; begin with the first page",
-        ),
+        Err(BadCursor) => fault::bad_cursor(),
     }
 }
 
@@ -188,6 +218,11 @@ async fn call(
     let params = request.params.take().unwrap_or_else(Json::empty_object);
     request.params = Some(addressed.rewritten(&request.method, &params, &route.original));
     match &*request.method {
+        method if context.caller.is_stateless && can_ask(method) => {
+            let digest = call_digest(method, Some(&params));
+            rounds::call(context, &upstream, request, digest).await
+        }
+        _ if tasks::is_asked_for(&request) => tasks::begin(context, &upstream, request).await,
         "resources/subscribe" => subscribe(context, &upstream, request, &route.original).await,
         "resources/unsubscribe" => unsubscribe(context, &upstream, request, &route.original).await,
         _ => pass(context, &upstream, request).await,
@@ -220,63 +255,6 @@ async fn unsubscribe(
         return Answer::Result(Json::empty_object());
     }
     pass(context, upstream, request).await
-}
-
-/// Passes a request on to a server, which has a place for it or not.
-async fn pass(context: &Arc<Context>, upstream: &Arc<Upstream>, request: Request) -> Answer {
-    let name = upstream.name();
-    let _within_quota = match within_quota(context).await {
-        Ok(place) => place,
-        Err(over) => return fault::over_quota(over),
-    };
-    let _place = match upstream.bulkhead.enter().await {
-        Ok(place) => place,
-        Err(Full) => {
-            return fault::full(name, upstream.settings.places, upstream.settings.queue);
-        }
-    };
-    let link = match context.state.link(upstream, &context.asker()) {
-        Ok(link) => link,
-        Err(why) => return fault::no_link(name, &why),
-    };
-    let has_progress = wants_progress(request.params.as_ref());
-    let mut call = link.client.request(&*request.method, request.params);
-    if let Some(time) = upstream.settings.timeout {
-        call = call.timeout(time);
-    }
-    let (call, track) = call.tracked();
-    let _known = link.know(track, context.number, request.id);
-    let outcome = call.answer().await;
-    if has_progress {
-        link.settle().await;
-    }
-    let answer = outcome.unwrap_or_else(|error| fault::unanswered(name, &error));
-    relayed(name, answer)
-}
-
-/// Counts a call of the caller's principal, if there is a limit for it.
-async fn within_quota(context: &Context) -> Result<Option<QuotaPlace>, OverQuota> {
-    let rights = context.state.rights(&context.caller);
-    let (calls_per_minute, in_flight) = (rights.calls_per_minute, rights.in_flight);
-    let limits = Limits { calls_per_minute, in_flight };
-    if limits == Limits::default() {
-        return Ok(None);
-    }
-    context.state.quotas.begin(&context.caller.principal, limits).await.map(Some)
-}
-
-fn wants_progress(params: Option<&Json>) -> bool {
-    let meta = params.and_then(|it| it.member("_meta"));
-    meta.is_some_and(|it| it.member("progressToken").is_some())
-}
-
-/// Tasks belong to a server, and their ids say nothing about which.
-fn is_of_tasks(method: &str) -> bool {
-    method.starts_with("tasks/")
-}
-
-fn gone(server: &str) -> Answer {
-    Answer::refusal(code::INVALID_PARAMS, &format!("the server `{server}` is not here any more"))
 }
 
 /// How long a greeting waits for a server that is alone: a person may be asked to log in.

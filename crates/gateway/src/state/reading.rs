@@ -184,6 +184,7 @@ impl GatewayState {
     fn put(&self, upstream: &Upstream, audience: &Audience, kind: ListKind, elements: &[Json]) {
         let (is_changed, notices) =
             self.catalogue().replace(upstream.name(), audience, kind, elements);
+        self.keep_names(&notices);
         notices.into_iter().for_each(|notice| self.tell_once(notice));
         if is_changed {
             self.announce(Some(audience));

@@ -59,6 +59,8 @@ struct Users {
     calls: BTreeMap<u64, LinkCall>,
     /// Which conversation wants to hear of which resource.
     subscriptions: BTreeSet<(String, u64)>,
+    /// Which conversation has begun, or asked about, which task.
+    tasks: BTreeSet<(String, u64)>,
     next: u64,
     last_use: Instant,
 }
@@ -97,6 +99,7 @@ impl Link {
             conversations: BTreeMap::new(),
             calls: BTreeMap::new(),
             subscriptions: BTreeSet::new(),
+            tasks: BTreeSet::new(),
             next: 0,
             last_use: Instant::now(),
         };
@@ -118,6 +121,17 @@ impl Link {
         let mut users = self.users();
         users.conversations.remove(&conversation);
         users.subscriptions.retain(|(_, it)| *it != conversation);
+        users.tasks.retain(|(_, it)| *it != conversation);
+    }
+
+    /// Records that a task is of a conversation, which then hears of it. No other does.
+    pub(crate) fn follow_task(&self, conversation: u64, id: &str) {
+        let mut users = self.users();
+        if users.tasks.len() >= MOST_TASKS {
+            // The oldest are not known, and any of them can be asked about at any time.
+            users.tasks.pop_first();
+        }
+        users.tasks.insert((id.to_owned(), conversation));
     }
 
     /// Records that a conversation wants to hear of a resource.
@@ -183,6 +197,10 @@ impl Link {
                 let uri = params.as_ref().and_then(|it| it.member("uri")?.read::<String>());
                 self.to_subscribers(&uri.unwrap_or_default(), &delivered);
             }
+            Delivered::Notification { method, params, .. } if &**method == TASK_STATUS => {
+                let id = params.as_ref().and_then(|it| it.member("taskId")?.read::<String>());
+                self.to_followers(&id.unwrap_or_default(), &delivered);
+            }
             Delivered::Notification { exchange: Some(exchange), .. } => {
                 let exchange = *exchange;
                 self.to_caller(exchange, delivered);
@@ -238,6 +256,17 @@ impl Link {
         };
         for mailbox in all.values() {
             self.put(mailbox, delivered.clone(), None);
+        }
+    }
+
+    fn to_followers(self: &Arc<Self>, task: &str, delivered: &Delivered) {
+        let all: Vec<_> = {
+            let users = self.users();
+            let concerned = users.tasks.iter().filter(|(it, _)| it == task);
+            concerned.filter_map(|(_, it)| users.conversations.get(it).cloned()).collect()
+        };
+        for mailbox in all {
+            self.put(&mailbox, delivered.clone(), None);
         }
     }
 
@@ -321,3 +350,8 @@ fn is_within(uri: &str, wanted: &str) -> bool {
 fn is_list_change(method: &str) -> bool {
     ListKind::ALL.into_iter().any(|kind| kind.changed() == method)
 }
+
+/// The notification of a task that has changed.
+const TASK_STATUS: &str = "notifications/tasks/status";
+/// The most tasks of one link that conversations hear of.
+const MOST_TASKS: usize = 1000;

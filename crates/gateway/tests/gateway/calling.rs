@@ -157,7 +157,7 @@ async fn what_no_server_can_be_found_for_is_refused() {
         ("tools/list", json!({"cursor": "mine"}), -32602),
         ("logging/setLevel", json!({"level": "loud"}), -32602),
         ("acme/what", json!({}), -32601),
-        ("tasks/get", json!({"taskId": "1"}), -32601),
+        ("tasks/get", json!({"taskId": "1"}), -32602),
     ] {
         let answer = client.request(method, params.clone()).answer().await.unwrap();
         assert_eq!(answer.error().map(|it| it.code), Some(code), "{method} {params}");

@@ -5,12 +5,17 @@
 mod admitting;
 mod asking;
 mod calling;
+mod completing;
 mod crossing;
 mod listing;
 mod mixing;
+mod naming;
 mod raw_caller;
 mod rig;
+mod rounding;
 mod sharing;
 mod sickening;
 mod small_server;
+mod small_tasks;
 mod sockets;
+mod tasking;

@@ -1,7 +1,7 @@
 //! A small MCP server. What its tools do follows from their names.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::{StreamExt, stream};
@@ -12,6 +12,8 @@ use ridethrough_server::{
 };
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
+
+use crate::small_tasks::{ASKING, SmallTasks};
 
 /// A server with tools that can be changed.
 #[derive(Clone)]
@@ -29,6 +31,10 @@ struct Inner {
     heard: Mutex<Vec<String>>,
     /// The first call of each pair, whose answer waits for the second.
     pairs: Mutex<BTreeMap<u64, (Talk, Id, String)>>,
+    tasks: Mutex<SmallTasks>,
+    /// Whether it answers stateless requests as a server of that revision does.
+    is_stateless: AtomicBool,
+    completes: AtomicBool,
 }
 
 impl SmallServer {
@@ -42,6 +48,9 @@ impl SmallServer {
             lists: AtomicUsize::new(0),
             heard: Mutex::default(),
             pairs: Mutex::default(),
+            tasks: Mutex::default(),
+            is_stateless: AtomicBool::new(false),
+            completes: AtomicBool::new(false),
         }));
         server.set_tools(tools);
         server
@@ -54,12 +63,36 @@ impl SmallServer {
     }
 
     pub(crate) fn set_tools(&self, tools: &[&str]) {
-        let tool = |name: &&str| json!({"name": name, "inputSchema": {"type": "object"}});
+        let tool = |name: &&str| {
+            let support = if *name == "work" { "optional" } else { "forbidden" };
+            json!({"name": name, "inputSchema": {"type": "object"},
+                "execution": {"taskSupport": support}})
+        };
         *self.0.tools.lock().unwrap() = tools.iter().map(tool).collect();
     }
 
     pub(crate) fn set_resources(&self, uris: &[&str]) {
         *self.0.resources.lock().unwrap() = uris.iter().map(|it| (*it).to_owned()).collect();
+    }
+
+    /// Lets it have tasks.
+    pub(crate) fn with_tasks(&self) {
+        self.0.tasks.lock().unwrap().is_on = true;
+    }
+
+    /// Ends the work on a task.
+    pub(crate) fn finish_task(&self, id: &str) {
+        self.0.tasks.lock().unwrap().finish(id);
+    }
+
+    /// Lets it complete arguments.
+    pub(crate) fn with_completions(&self) {
+        self.0.completes.store(true, Ordering::Relaxed);
+    }
+
+    /// Makes it a server of the stateless revision, which asks by `input_required`.
+    pub(crate) fn become_stateless(&self) {
+        self.0.is_stateless.store(true, Ordering::Relaxed);
     }
 
     /// Says this in every conversation.
@@ -127,6 +160,10 @@ impl Backend for SmallServer {
     fn name(&self) -> &str {
         &self.0.name
     }
+
+    fn understands_stateless(&self) -> bool {
+        self.0.is_stateless.load(Ordering::Relaxed)
+    }
 }
 
 struct Talk {
@@ -158,13 +195,19 @@ impl Talk {
         let params: Value = params.and_then(|it| it.read()).unwrap_or_default();
         let inner = self.server.0.clone();
         match method {
-            "initialize" => self.answer(
-                id,
-                json!({"protocolVersion": params["protocolVersion"],
-                    "capabilities": {"tools": {"listChanged": true}, "logging": {},
-                        "resources": {"subscribe": true, "listChanged": true}},
-                    "serverInfo": {"name": inner.name, "version": "1"}}),
-            ),
+            "initialize" => {
+                let mut can = json!({"tools": {"listChanged": true}, "logging": {},
+                    "resources": {"subscribe": true, "listChanged": true}});
+                inner.tasks.lock().unwrap().announce(&mut can, self.is_stateless());
+                if inner.completes.load(Ordering::Relaxed) {
+                    can["completions"] = json!({});
+                }
+                self.answer(
+                    id,
+                    json!({"protocolVersion": params["protocolVersion"], "capabilities": can,
+                        "serverInfo": {"name": inner.name, "version": "1"}}),
+                );
+            }
             "tools/list" => {
                 inner.lists.fetch_add(1, Ordering::Relaxed);
                 // One of its tools is shown to one client only.
@@ -184,7 +227,18 @@ impl Talk {
                 let text = format!("{} {}", inner.name, params["uri"].as_str().unwrap());
                 self.answer(id, json!({"contents": [{"uri": params["uri"], "text": text}]}));
             }
+            "completion/complete" => {
+                let values = json!([format!("{} {}", inner.name, params["ref"]["uri"])]);
+                self.answer(id, json!({"completion": {"values": values}}));
+            }
             "tools/call" => self.call(id, &params),
+            "tasks/result" if params["taskId"].as_str() == Some(ASKING) => self.ask_in_task(id),
+            _ if method.starts_with("tasks/") => {
+                let answer = inner.tasks.lock().unwrap().answer(method, &params);
+                let answer = answer.map(Json::from).map(Answer::Result);
+                let answer = answer.unwrap_or_else(|| Answer::refusal(-32602, "no such task"));
+                self.say(ParsedMessage::response(id, &answer), None);
+            }
             "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" | "ping" => {
                 self.answer(id, json!({}));
             }
@@ -198,6 +252,11 @@ impl Talk {
             "hang" => {}
             "pair" => self.pair(id, &params["arguments"]),
             "who" => self.answer(id, text(&format!("{} {}", inner.name, self.number))),
+            "work" => {
+                let result = inner.tasks.lock().unwrap().begin(params, &inner.name);
+                self.answer(id, result);
+            }
+            "ask" if self.is_stateless() => self.answer(id, asked_in_rounds(params)),
             "ask" => {
                 let number = 1000 + self.asked.len() as u64;
                 self.asked.insert(number, id.clone());
@@ -242,6 +301,24 @@ impl Talk {
         }
     }
 
+    /// Asks something for a task, over the request for its result.
+    fn ask_in_task(&mut self, id: &Id) {
+        let number = 1000 + self.asked.len() as u64;
+        self.asked.insert(number, id.clone());
+        let form = json!({"message": "?", "requestedSchema": {"type": "object", "properties": {}},
+            "_meta": {"io.modelcontextprotocol/related-task": {"taskId": ASKING}}});
+        let asked = ParsedMessage::request(
+            Id::of_number(number),
+            "elicitation/create",
+            Some(&Json::from(form)),
+        );
+        self.say(asked, Some(id.json().clone()));
+    }
+
+    fn is_stateless(&self) -> bool {
+        self.server.0.is_stateless.load(Ordering::Relaxed)
+    }
+
     fn shared(&self) -> Self {
         let (server, said) = (self.server.clone(), self.said.clone());
         Self { server, number: self.number, said, asked: BTreeMap::new() }
@@ -256,6 +333,22 @@ impl Talk {
             let _ = said.send(Said::Message { message, call });
         }
     }
+}
+
+/// Answers a call that asks something: in the first round with a question and a state, and then with what was
+/// said to both.
+fn asked_in_rounds(params: &Value) -> Value {
+    if params["requestState"].is_null() && params["inputResponses"].is_null() {
+        let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+        let form = json!({"message": params["arguments"]["say"], "requestedSchema": schema});
+        let asked = json!({"method": "elicitation/create", "params": form});
+        let mut result = json!({"resultType": "input_required", "inputRequests": {"who": asked}});
+        if params["arguments"]["stateful"] != json!(false) {
+            result["requestState"] = "st\u{e9}te".into();
+        }
+        return result;
+    }
+    text(&format!("{} {}", params["requestState"], params["inputResponses"]["who"]))
 }
 
 fn text(text: &str) -> Value {
