@@ -35,7 +35,7 @@ use tokio::time::timeout;
 
 use crate::catalogue::View;
 use crate::state::GatewayState;
-use crate::upstreams::{FromServer, Upstream, set_level};
+use crate::upstreams::{FromServer, Messages, Upstream, set_level};
 
 use calls::Calls;
 use context::Context;
@@ -45,7 +45,7 @@ use questions::{Questions, can_be_asked};
 /// Opens a conversation for a caller.
 pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
     let (outbox, letters) = mpsc::channel(1);
-    let (said, inbox) = mpsc::channel::<Said>(1);
+    let (said, inbox) = mpsc::channel::<Box<Said>>(1);
     let (open, closing) = oneshot::channel();
     let (mailbox, from_servers) = mpsc::channel(MAILBOX);
     let (context, changes) = Context::new(state, caller, mailbox);
@@ -63,7 +63,7 @@ pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
     tokio::spawn(talk.run());
     let inbox = stream::unfold(inbox, |mut inbox| async {
         let said = inbox.recv().await?;
-        Some((said, inbox))
+        Some((*said, inbox))
     });
     Conversation { outbox, inbox: inbox.boxed(), open }
 }
@@ -72,14 +72,15 @@ pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
 struct Talk {
     context: Arc<Context>,
     letters: mpsc::Receiver<Letter>,
-    from_servers: mpsc::Receiver<FromServer>,
+    from_servers: Messages,
     /// Tells of lists that may have changed.
     changes: watch::Receiver<()>,
     calls: Calls,
     questions: Questions,
     /// What is to be said next.
-    unsaid: VecDeque<Said>,
-    said: mpsc::Sender<Said>,
+    unsaid: VecDeque<Box<Said>>,
+    /// Boxed, because a channel makes room for 32 at once.
+    said: mpsc::Sender<Box<Said>>,
     /// Completes when the conversation is asked to end.
     closing: oneshot::Receiver<Infallible>,
 }
@@ -87,7 +88,7 @@ struct Talk {
 /// What the loop woke up for.
 enum Woken {
     Ended(Id, Answer),
-    FromServer(FromServer),
+    FromServer(Box<FromServer>),
     Letter(Letter),
     ListsChanged,
     Over,
@@ -99,7 +100,7 @@ impl Talk {
         loop {
             match self.wait().await {
                 Woken::Ended(id, answer) => self.answer(&id, &answer),
-                Woken::FromServer(from) => self.hear(from),
+                Woken::FromServer(from) => self.hear(*from),
                 Woken::Letter(letter) => letter.into_iter().for_each(|it| self.take(it.message)),
                 Woken::ListsChanged => self.tell_changes(),
                 Woken::Over => break,
@@ -282,7 +283,7 @@ impl Talk {
     }
 
     fn say(&mut self, message: ParsedMessage, call: Option<Json>) {
-        self.unsaid.push_back(Said::Message { message, call });
+        self.unsaid.push_back(Box::new(Said::Message { message, call }));
     }
 
     fn upstreams(&self) -> Vec<Arc<Upstream>> {

@@ -13,6 +13,6 @@ mod lists;
 mod upstream;
 
 pub(crate) use bulkhead::{Bulkhead, Full};
-pub(crate) use link::{FromServer, Link, LinkSettings, Listener};
+pub(crate) use link::{FromServer, Link, LinkSettings, Listener, MessageSender, Messages};
 pub(crate) use lists::{Refresh, fetch};
 pub(crate) use upstream::{Asker, Upstream, set_level};

@@ -11,13 +11,14 @@ use tokio::sync::mpsc;
 
 /// The driver's end of the queue.
 pub(crate) struct Mailbox {
-    sender: mpsc::Sender<Delivered>,
+    /// Messages are boxed, because a channel makes room for 32 at once.
+    sender: mpsc::Sender<Box<Delivered>>,
     tally: Arc<Tally>,
 }
 
 /// The reader's end of the queue.
 pub(crate) struct Post {
-    receiver: mpsc::Receiver<Delivered>,
+    receiver: mpsc::Receiver<Box<Delivered>>,
     tally: Arc<Tally>,
 }
 
@@ -52,7 +53,7 @@ impl Mailbox {
         let put = if held > room {
             Err(NotTaken::Full)
         } else {
-            self.sender.try_send(delivered).map_err(|error| match error {
+            self.sender.try_send(Box::new(delivered)).map_err(|error| match error {
                 mpsc::error::TrySendError::Closed(_) => NotTaken::NobodyReads,
                 mpsc::error::TrySendError::Full(_) => NotTaken::Full,
             })
@@ -76,13 +77,13 @@ impl Post {
         if let Some(delivered) = &delivered {
             self.tally.bytes.fetch_sub(size(delivered), Ordering::Relaxed);
         }
-        Poll::Ready(delivered)
+        Poll::Ready(delivered.map(|it| *it))
     }
 
     /// Closes the queue and returns the messages that were not read.
     pub(crate) fn close(&mut self) -> impl Iterator<Item = Delivered> {
         self.receiver.close();
-        std::iter::from_fn(|| self.receiver.try_recv().ok())
+        std::iter::from_fn(|| self.receiver.try_recv().ok().map(|it| *it))
     }
 
     pub(crate) fn dropped(&self) -> u64 {

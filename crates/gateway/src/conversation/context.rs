@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ridethrough::server::Identity;
 use ridethrough_core::message::{Json, ListKind};
 use ridethrough_server::Caller;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use crate::catalogue::{Scope, View};
 use crate::state::GatewayState;
-use crate::upstreams::{Asker, FromServer};
+use crate::upstreams::{Asker, MessageSender};
 
 /// One conversation, as its requests see it.
 pub(crate) struct Context {
@@ -18,7 +18,7 @@ pub(crate) struct Context {
     pub(crate) number: u64,
     pub(crate) scope: Scope,
     pub(crate) caller: Caller,
-    mailbox: mpsc::Sender<FromServer>,
+    mailbox: MessageSender,
     said: Mutex<CallerWords>,
 }
 
@@ -36,7 +36,7 @@ impl Context {
     pub(crate) fn new(
         state: Arc<GatewayState>,
         caller: Caller,
-        mailbox: mpsc::Sender<FromServer>,
+        mailbox: MessageSender,
     ) -> (Arc<Self>, watch::Receiver<()>) {
         let (number, changes) = state.enter(&caller.principal);
         let scope = match &*caller.endpoint {

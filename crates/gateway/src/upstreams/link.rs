@@ -23,7 +23,7 @@ pub(crate) struct Link {
     /// For whom it was opened.
     pub(crate) principal: Principal,
     users: Mutex<Users>,
-    orders: mpsc::UnboundedSender<LinkOrder>,
+    orders: mpsc::UnboundedSender<Box<LinkOrder>>,
     /// A place among the links that may be open.
     _places: Vec<OwnedSemaphorePermit>,
 }
@@ -35,6 +35,10 @@ pub(crate) struct FromServer {
     /// The caller's id of the call that it belongs to.
     pub(crate) call: Option<Json>,
 }
+
+/// The way of messages to a conversation. They are boxed, because a channel makes room for 32 at once.
+pub(crate) type MessageSender = mpsc::Sender<Box<FromServer>>;
+pub(crate) type Messages = mpsc::Receiver<Box<FromServer>>;
 
 /// What happens to a link as a whole.
 pub(crate) trait Listener: Send + Sync + 'static {
@@ -55,7 +59,7 @@ pub(crate) struct LinkSettings {
 }
 
 struct Users {
-    conversations: BTreeMap<u64, mpsc::Sender<FromServer>>,
+    conversations: BTreeMap<u64, MessageSender>,
     calls: BTreeMap<u64, LinkCall>,
     /// Which conversation wants to hear of which resource.
     subscriptions: BTreeSet<(String, u64)>,
@@ -111,7 +115,7 @@ impl Link {
     }
 
     /// Lets a conversation use the link.
-    pub(crate) fn attach(&self, conversation: u64, mailbox: &mpsc::Sender<FromServer>) {
+    pub(crate) fn attach(&self, conversation: u64, mailbox: &MessageSender) {
         let mut users = self.users();
         users.last_use = Instant::now();
         users.conversations.entry(conversation).or_insert_with(|| mailbox.clone());
@@ -163,7 +167,7 @@ impl Link {
     /// Answers a question of the server.
     pub(crate) fn answer(&self, question: QuestionId, answer: Answer) {
         // A link whose task has ended has no server that waits.
-        let _ = self.orders.send(LinkOrder::Answer(question, answer));
+        let _ = self.orders.send(Box::new(LinkOrder::Answer(question, answer)));
     }
 
     /// Waits until everything that the server has said so far is passed on, so that the progress of a call
@@ -171,7 +175,7 @@ impl Link {
     pub(crate) async fn settle(&self) {
         let (done, settled) = oneshot::channel();
         // A link whose task has ended has passed everything on.
-        if self.orders.send(LinkOrder::Settle(done)).is_ok() {
+        if self.orders.send(Box::new(LinkOrder::Settle(done))).is_ok() {
             let _ = settled.await;
         }
     }
@@ -273,11 +277,12 @@ impl Link {
     /// A conversation that does not read loses what comes: the link never waits for it.
     fn put(
         self: &Arc<Self>,
-        mailbox: &mpsc::Sender<FromServer>,
+        mailbox: &MessageSender,
         delivered: Delivered,
         call: Option<Json>,
     ) -> bool {
-        mailbox.try_send(FromServer { link: self.clone(), delivered, call }).is_ok()
+        let message = FromServer { link: self.clone(), delivered, call };
+        mailbox.try_send(Box::new(message)).is_ok()
     }
 
     fn users(&self) -> MutexGuard<'_, Users> {
@@ -299,7 +304,7 @@ impl Drop for KnownCall<'_> {
 async fn listen(
     link: Weak<Link>,
     mut inbox: Inbox,
-    mut orders: mpsc::UnboundedReceiver<LinkOrder>,
+    mut orders: mpsc::UnboundedReceiver<Box<LinkOrder>>,
     idle: Option<Duration>,
     listener: impl Listener,
 ) {
@@ -313,7 +318,7 @@ async fn listen(
                 link.hear(delivered, &listener);
             }
             // After everything in the inbox.
-            Some(order) = orders.recv() => match order {
+            Some(order) = orders.recv() => match *order {
                 LinkOrder::Answer(question, answer) => inbox.answer(question, answer),
                 // Whoever waits may be gone.
                 LinkOrder::Settle(done) => drop(done.send(())),

@@ -11,10 +11,10 @@ use ridethrough::{Client, Era, Error};
 use ridethrough_core::message::{Json, ListKind};
 use ridethrough_server::Principal;
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::{Bulkhead, FromServer, Link, LinkSettings, Listener, Refresh};
+use super::{Bulkhead, Link, LinkSettings, Listener, MessageSender, Refresh};
 use crate::catalogue::{Audience, Share, View};
 use crate::settings::ServerSettings;
 
@@ -57,7 +57,7 @@ pub(crate) struct Asker {
     pub(crate) identity: Option<Identity>,
     /// The level from which its client wants log messages.
     pub(crate) level: Option<Json>,
-    pub(crate) mailbox: mpsc::Sender<FromServer>,
+    pub(crate) mailbox: MessageSender,
 }
 
 impl Upstream {
