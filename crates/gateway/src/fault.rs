@@ -107,7 +107,7 @@ pub(crate) fn no_resource(uri: &str) -> Answer {
 /// others.
 pub(crate) fn no_task() -> Answer {
     let message = "there is no task of this id here\n  tried: nothing was sent\n\
-                   hint: an id is of use to whoever began the task, in the revision in which it was begun";
+                   hint: an id is of use to the principal that began the task, in the revision in which it was begun";
     Answer::refusal(code::INVALID_PARAMS, message)
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn bad_state(bad: BadState) -> Answer {
 pub(crate) fn unknown_type(server: &str) -> Answer {
     let message = format!(
         "server `{server}`: its result is of a type that the caller did not declare\n  \
-         tried: the call was sent once, and has run\nhint: tell whoever runs the server"
+         tried: the call was sent once, and has run\nhint: report it to the people who run the server"
     );
     let mut facts = Facts::unsent("peerMisbehaved").at(server);
     facts.may_have_run = true;

@@ -64,7 +64,7 @@ impl RouteSealer {
         Self { key, began: (SystemTime::now(), Instant::now()) }
     }
 
-    /// Returns the id of a server's task for a caller. It is always the same.
+    /// Returns the id of a server's task for a caller. A task has one id, however often it is shown.
     pub(crate) fn task_id(&self, caller: &Caller, server: &str, id: &str) -> String {
         let length = u32::try_from(server.len()).expect("a name is shorter than 4 GiB");
         let text = [&length.to_be_bytes()[..], server.as_bytes(), id.as_bytes()].concat();

@@ -1,7 +1,7 @@
 //! Texts that clients carry for us, and can neither read nor change.
 //!
 //! One text is sealed in one way (AES-256-GCM-SIV, which needs no nonce to be safe): a client recognises what it
-//! was given before. Whoever has the key opens what another process has sealed.
+//! was given before. A process with the key opens what another has sealed.
 
 use std::fmt;
 
@@ -33,8 +33,8 @@ impl SealKey {
         Ok(secret)
     }
 
-    /// Seals a text for a purpose. It can be opened only for that purpose, and only by whoever names the facts
-    /// that it is bound to.
+    /// Seals a text for a purpose. It can be opened only for that purpose, and only with the facts that it is
+    /// bound to.
     pub fn seal(&self, purpose: &str, bound_to: &[&[u8]], text: &[u8]) -> Vec<u8> {
         let mut sealed = text.to_vec();
         let bound = Aad::from(joined(purpose, bound_to));

@@ -61,7 +61,7 @@ impl Names {
         (name, Given::Hashed { first })
     }
 
-    /// Gives an owner the contested name that it had, if it still wants that one and nobody has it.
+    /// Gives an owner the contested name that it had, if it still wants that one and it is free.
     pub(crate) fn give_back(&mut self, owner: &Owner, wanted: &str, name: &str) {
         let is_free = !self.owners.contains_key(name) && !self.names.contains_key(owner);
         if is_free && shortened(wanted, owner) == name {
