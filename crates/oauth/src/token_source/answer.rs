@@ -70,8 +70,9 @@ impl TokenSource {
     /// Waits for a token that takes the place of the one that was given out. Nobody is asked to log in.
     pub(crate) async fn renewed(self: &Arc<Self>) -> Token {
         loop {
-            self.save_unsaved().await;
-            if let Some(token) = self.newer_token().await {
+            // Boxed, so that their room is given back before the long wait: each link of a gateway waits here.
+            Box::pin(self.save_unsaved()).await;
+            if let Some(token) = Box::pin(self.newer_token()).await {
                 return token;
             }
             // From here on: the end of our own look at the store is no news, and would make us look again.
