@@ -7,6 +7,7 @@
 //   transportOf(options)               makes a stdio transport: { command, args }
 //   httpOf(url)                        makes a Streamable HTTP transport
 //   call(client, params, options)      calls a tool
+//   task(client, params)               calls a tool as a task, if the SDK has tasks: a stream of what happens
 
 import { createInterface } from 'node:readline';
 
@@ -75,6 +76,16 @@ const deeds = (sdk, client, running) => ({
     async subscribe({ uri }) {
         if (!isStateless) return client.subscribeResource({ uri });
         await client.listen({ resourceSubscriptions: [uri] });
+    },
+    async task({ tool, arguments: args }) {
+        const seen = { ids: [], statuses: [] };
+        for await (const { type, task, result, error } of sdk.task(client, { name: tool, arguments: args })) {
+            if (error) throw error;
+            if (task) seen.ids.push(task.taskId);
+            if (task) seen.statuses.push(task.status);
+            if (type === 'result') seen.text = result.content[0].text;
+        }
+        return seen;
     }
 });
 

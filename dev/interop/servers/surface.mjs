@@ -5,6 +5,8 @@
 //   transportOf(options)              makes a Streamable HTTP transport for node
 //   stdioOf()                         makes a transport over stdin and stdout
 //   sseOf(path, response)             makes a transport over HTTP+SSE, if the SDK has one
+//   hasTasks                          whether it has the tasks of 2025-11-25; its context then has begin(work)
+//                                     for a call that asks for one
 //   stateless(make)                   if it speaks 2026-07-28: a handler { serve(request, response) } of
 //                                     such requests, by a server for each, made by make(news)
 //
@@ -74,6 +76,9 @@ const TOOLS = [
     tool('wait', { key: 'string' })
 ];
 
+// For SDKs that have tasks.
+const LATER = { ...tool('later', { key: 'string', pause_ms: 'number' }), execution: { taskSupport: 'optional' } };
+
 const run = {
     add: ({ a, b }) => String(a + b),
     async ask_elicitation(_, context) {
@@ -123,6 +128,11 @@ const run = {
     echo: ({ text }) => text,
     fail() {
         throw new RangeError('this tool always fails');
+    },
+    async later({ key, pause_ms }, { signal }) {
+        note(`ran ${key}`);
+        await pause(pause_ms, signal);
+        return key;
     },
     async log(_, context, { level, news }) {
         // Without a session the level comes with the request, and the SDK looks at it.
@@ -180,6 +190,10 @@ function page({ cursor } = {}) {
 
 async function call({ name, arguments: args = {} }, context, session) {
     if (!Object.hasOwn(run, name)) throw refusal(-32602, `no tool \`${name}\``);
+    if (context.begin) {
+        const work = () => run[name](args, { ...context, signal: undefined }, session);
+        return context.begin(async () => ({ content: [{ type: 'text', text: await work() }] }));
+    }
     try {
         return { content: [{ type: 'text', text: await run[name](args, context, session) }] };
     } catch (error) {
@@ -199,6 +213,10 @@ function serverFor(sdk, news) {
         resources: { listChanged: true, subscribe: true },
         tools: { listChanged: true }
     };
+    if (sdk.hasTasks) {
+        if (!TOOLS.includes(LATER)) TOOLS.push(LATER);
+        capabilities.tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
+    }
     const server = sdk.serverOf({ name: sdk.name, version: '1' }, { capabilities });
     const session = { server, news, level: 'debug', subscribed: new Set() };
     const text = value => ({ role: 'user', content: { type: 'text', text: value } });

@@ -17,5 +17,7 @@ await host({
     handle: (client, method, answer) => client.setRequestHandler(QUESTIONS[method], ({ params }) => answer(params)),
     transportOf: options => new StdioClientTransport(options),
     httpOf: url => new StreamableHTTPClientTransport(url),
-    call: (client, params, options) => client.callTool(params, undefined, options)
+    call: (client, params, options) => client.callTool(params, undefined, options),
+    task: (client, params) =>
+        client.experimental.tasks.callToolStream(params, types.CallToolResultSchema, { task: { ttl: 60_000 } })
 });

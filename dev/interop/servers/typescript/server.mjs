@@ -1,5 +1,6 @@
 // The surface of ../README.md on the TypeScript SDK, version 1.
 
+import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
@@ -28,7 +29,20 @@ const RESULTS = {
     'sampling/createMessage': types.CreateMessageResultSchema
 };
 
-const contextOf = extra => ({
+// One for all sessions: each has a server of its own.
+const taskStore = new InMemoryTaskStore();
+
+// Makes a task of a call that asks for one.
+const beginnerOf = (params, extra) =>
+    params.task &&
+    (async work => {
+        const task = await extra.taskStore.createTask({ ttl: params.task.ttl ?? 60_000, pollInterval: 50 });
+        void work().then(result => extra.taskStore.storeTaskResult(task.taskId, 'completed', result));
+        return { task };
+    });
+
+const contextOf = (params, extra) => ({
+    begin: beginnerOf(params ?? {}, extra),
     signal: extra.signal,
     token: extra._meta?.progressToken,
     notify: notification => extra.sendNotification(notification),
@@ -39,9 +53,10 @@ const contextOf = extra => ({
 serve({
     name: 'interop-typescript',
     fixture: 'INTEROP_CONFORMANCE' in process.env ? fixture : undefined,
-    serverOf: (info, options) => new Server(info, options),
+    hasTasks: true,
+    serverOf: (info, options) => new Server(info, { ...options, taskStore }),
     handle: (server, method, answer) =>
-        server.setRequestHandler(REQUESTS[method], (request, extra) => answer(request.params, contextOf(extra))),
+        server.setRequestHandler(REQUESTS[method], (request, extra) => answer(request.params, contextOf(request.params, extra))),
     stdioOf: () => new StdioServerTransport(),
     sseOf: (path, response) => new SSEServerTransport(path, response),
     transportOf: options => new StreamableHTTPServerTransport(options)

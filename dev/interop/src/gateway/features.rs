@@ -26,6 +26,7 @@ pub(super) enum Feature {
     Roots,
     Sampling,
     Subscription,
+    Task,
     Url,
 }
 
@@ -38,7 +39,7 @@ pub(super) enum Happened {
 }
 
 /// All features, in the order of the table.
-pub(super) const FEATURES: [Feature; 12] = [
+pub(super) const FEATURES: [Feature; 13] = [
     Feature::List,
     Feature::Call,
     Feature::Progress,
@@ -51,6 +52,7 @@ pub(super) const FEATURES: [Feature; 12] = [
     Feature::Subscription,
     Feature::ListChange,
     Feature::Resume,
+    Feature::Task,
 ];
 
 impl Feature {
@@ -67,6 +69,7 @@ impl Feature {
             Self::Roots => "roots",
             Self::Sampling => "sampling",
             Self::Subscription => "subscription",
+            Self::Task => "task",
             Self::Url => "URL",
         }
     }
@@ -90,6 +93,7 @@ impl Feature {
             Self::Roots => host.calls(OURS.ask_roots(ROOT)).await.map(drop),
             Self::Sampling => sampling(host).await,
             Self::Subscription => subscription(host).await,
+            Self::Task => task(behind, host, key).await,
             Self::Url => return url(revision, host).await,
         };
         done.map(|()| Happened::AsWanted)
@@ -219,6 +223,20 @@ async fn subscription(host: &mut Host) -> Verdict {
     }
     let told = host.hears("notifications/resources/updated").await?;
     expect(told["uri"] == resource, || format!("told {told}"))
+}
+
+/// A call becomes a task, which the host follows to its result under one id.
+async fn task(behind: &Behind, host: &mut Host, key: &str) -> Verdict {
+    let tool = OURS.later(key, 300, false);
+    let deed = json!({ "do": "task", "tool": tool.tool, "arguments": tool.arguments });
+    let seen = host.does(deed).await?;
+
+    expect(seen["text"] == key, || format!("the task ended with {seen}"))?;
+    let ids = seen["ids"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_one = !ids.is_empty() && ids.iter().all(|it| it == &ids[0]);
+    expect(is_one, || format!("the task had the ids {ids:?}"))?;
+    let ran = behind.noted("ran", key);
+    expect(ran == 1, || format!("it ran {ran} times"))
 }
 
 /// The server adds a tool. A host that hears of it finds the tool in the list.
