@@ -71,7 +71,7 @@ async fn unresolved(
     match addressed {
         Addressed::Uri(uri) if &*request.method == "completion/complete" => {
             match &*completing(context) {
-                [only] if unread.is_empty() => {
+                [only] => {
                     let route = Route { server: only.clone(), original: uri.clone() };
                     call(context, request, addressed, &route).await
                 }
@@ -83,7 +83,8 @@ async fn unresolved(
     }
 }
 
-/// Returns the servers that complete arguments and whose resources the caller may use.
+/// Returns the servers that complete arguments, or may for all that is known, and whose resources the caller
+/// may use.
 fn completing(context: &Context) -> Vec<Arc<str>> {
     let view = context.view();
     let completes = |it: &Arc<Upstream>| {

@@ -22,6 +22,21 @@ async fn a_template_that_no_list_has_is_completed_by_the_only_server_that_comple
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_sick_server_that_completes_nothing_holds_no_completion_up() {
+    let (a, b) = (Behind::new("a", &["x"]), Behind::new("b", &["y"]));
+    b.server.with_completions();
+    let rig = rig_of(&[&a, &b]);
+    let client = rig.client(Era::Legacy);
+    names(&client).await;
+    a.way.set(WayState::Refuses);
+    a.way.cut();
+
+    let said = completed(&client, "db://{table}").await.unwrap();
+
+    assert_eq!(said, "b \"db://{table}\"");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_template_that_may_be_of_several_servers_is_refused_with_their_names() {
     let (a, b) = (Behind::new("a", &["x"]), Behind::new("b", &["y"]));
     a.server.with_completions();
