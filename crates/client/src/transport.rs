@@ -30,6 +30,15 @@ pub trait Transport: Send + Sync + 'static {
     /// The future, or the body of its reply, is dropped when the answer is no longer wanted: close what it
     /// holds. The driver limits its time.
     fn perform(&self, request: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>>;
+
+    /// Whether each request goes out as HTTP, to the path that it names, and its body arrives in pieces.
+    ///
+    /// The client then also speaks HTTP+SSE of 2024-11-05 over this transport, to a server that refuses
+    /// Streamable HTTP: a GET opens a stream, and each POST goes to the path that the server names on it. The
+    /// default is `false`, because a transport that answers by itself gains nothing from a second attempt.
+    fn speaks_http(&self) -> bool {
+        false
+    }
 }
 
 /// One request to a transport.

@@ -118,7 +118,7 @@ impl ClientBuilder {
                 let fault = |error| format!("`url` is `{}`, {error}", shown(url));
                 let endpoint = faults.found(endpoint.map_err(fault));
                 let transport = self.http(endpoint.as_ref(), faults);
-                let carries_http_sse = self.transport.is_none();
+                let carries_http_sse = self.transport.as_ref().is_none_or(|own| own.speaks_http());
                 let (name, transport) = (endpoint?.origin(), transport?);
                 Some(Reached { name, transport, carries_http_sse })
             }
@@ -143,15 +143,24 @@ impl ClientBuilder {
         let dial = self.dial_to(endpoint, faults);
         let limit = connection_limit(self.connection_limit, self.policy.in_flight());
         let limit = faults.found(limit);
-        if let Some(transport) = &self.transport {
-            return Some(transport.clone());
+        if let Some(own) = &self.transport {
+            let endpoint = endpoint?;
+            return Some(if own.speaks_http() {
+                self.with_http_sse(own.clone(), endpoint)
+            } else {
+                own.clone()
+            });
         }
         let (endpoint, dial) = (endpoint?, dial?);
         let (connect_within, sleep) = (self.limits.connect, self.sleep.watch());
         let pool = PoolSettings { connect_within, limit: limit?, sleep };
         let pool = Pool::new(dial, endpoint.clone(), pool);
         let http = Arc::new(Http::new(endpoint.clone(), headers, pool));
-        Some(Arc::new(HttpSse::new(http, endpoint.clone(), self.limits.message)))
+        Some(self.with_http_sse(http, endpoint))
+    }
+
+    fn with_http_sse(&self, http: Arc<dyn Transport>, endpoint: &Endpoint) -> Arc<dyn Transport> {
+        Arc::new(HttpSse::new(http, endpoint.clone(), self.limits.message))
     }
 
     /// Returns the layers of a connection. The application's own transport needs none of them.

@@ -8,6 +8,7 @@
 mod rig;
 
 mod breaking;
+mod own;
 mod posting;
 mod refusing;
 mod speaking;
