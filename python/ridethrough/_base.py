@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Union
 
 from . import _items
-from ._native import Link
+from ._link import Link
 from .errors import CallError, ServerError, call_error, server_error
 from .model import JSON, Event, Notification, Progress, Root
 from .oauth import OAuth

@@ -7,7 +7,7 @@ has an item. Nothing here keeps a client alive: a client that is dropped removes
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Waiter(Protocol):
 class Job(Protocol):
     """A task in the background."""
 
-    def cancel(self) -> None: ...
+    def cancel(self) -> object: ...
 
 
 class Loop(Protocol):
@@ -40,7 +40,7 @@ class Loop(Protocol):
     def waiter(self) -> Waiter: ...
     async def take_turn(self) -> None: ...
     def current_task(self) -> Any: ...
-    def spawn(self, work: Callable[[], Awaitable[None]], context: Context | None = None) -> Job: ...
+    def spawn(self, work: Callable[[], Coroutine[Any, Any, None]], context: Context | None = None) -> Job: ...
 
 
 def current_loop() -> Loop:
@@ -110,28 +110,15 @@ class _AsyncioLoop:
 
         return asyncio.current_task(self._loop)
 
-    def spawn(self, work: Callable[[], Awaitable[None]], context: Context | None = None) -> Job:
-        async def run() -> None:
-            await work()
-
+    def spawn(self, work: Callable[[], Coroutine[Any, Any, None]], context: Context | None = None) -> Job:
         if context is None:
-            task = self._loop.create_task(run())
+            task = self._loop.create_task(work())
         else:
-            task = context.run(self._loop.create_task, run())
+            task = context.run(self._loop.create_task, work())
         # The loop itself keeps only weak references to its tasks.
         _running.add(task)
         task.add_done_callback(_running.discard)
-        return _AsyncioJob(task)
-
-
-class _AsyncioJob:
-    __slots__ = ("_task",)
-
-    def __init__(self, task: asyncio.Task[None]) -> None:
-        self._task = task
-
-    def cancel(self) -> None:
-        self._task.cancel()
+        return task
 
 
 class _AsyncioWaiter:
@@ -219,7 +206,7 @@ class _TrioLoop:
         """Returns nothing: trio's tasks do not tell when they are done."""
         return None
 
-    def spawn(self, work: Callable[[], Awaitable[None]], context: Context | None = None) -> Job:
+    def spawn(self, work: Callable[[], Coroutine[Any, Any, None]], context: Context | None = None) -> Job:
         import trio
 
         scope = trio.CancelScope()

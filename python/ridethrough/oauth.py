@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _native
+from . import _link
 from .errors import LoginFailed
 
 
@@ -67,7 +67,7 @@ def login(url: str, oauth: OAuth | None = None, *, root_certificates: str | None
 
     Raises `LoginFailed`. In a coroutine: `await asyncio.to_thread(login, url)`.
     """
-    told = json.loads(_native.log_in(_written(url, oauth, root_certificates, asks_person=True)))
+    told = json.loads(_link.log_in(_written(url, oauth, root_certificates, asks_person=True)))
     if "error" in told:
         raise LoginFailed(told["error"])
     scopes = (told["scopes"] or "").split()
@@ -76,7 +76,7 @@ def login(url: str, oauth: OAuth | None = None, *, root_certificates: str | None
 
 def logout(url: str, oauth: OAuth | None = None, *, root_certificates: str | None = None) -> None:
     """Logs out: the tokens are revoked where the server can do that, and forgotten here in any case."""
-    told = json.loads(_native.log_out(_written(url, oauth, root_certificates, asks_person=False)))
+    told = json.loads(_link.log_out(_written(url, oauth, root_certificates, asks_person=False)))
     if "error" in told:
         raise LoginFailed(told["error"])
 

@@ -9,15 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, header};
 use ridethrough::probe::read_head;
 use ridethrough::transport::{
     Body, BoxFuture, Cause, Endpoint, Failure, Outgoing, Reply, Transport, TransportRequest, Verb,
 };
-use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::queue::{Item, ItemKind, Queue};
+use crate::queue::{HttpRequest, Item, ItemKind, Queue};
 
 /// The HTTP requests that Python carries.
 pub(crate) struct Carried {
@@ -32,6 +31,8 @@ enum Part {
     Chunk(Bytes),
     End,
     Failed(Failure),
+    /// The head and everything that follows it.
+    Whole(http::response::Parts, Bytes),
 }
 
 impl Carried {
@@ -39,22 +40,22 @@ impl Carried {
         Arc::new(Self { queue, open: Mutex::default(), next: AtomicU64::new(1) })
     }
 
-    /// Takes the head of an answer. What cannot be a head is reported as a failure.
+    /// Takes the head of an answer.
     pub(crate) fn head<T: AsRef<[u8]>>(&self, number: u64, status: u16, headers: &[(T, T)]) {
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            let name = HeaderName::from_bytes(name.as_ref());
-            if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(value.as_ref())) {
-                map.append(name, value);
-            }
-        }
-        let part = match http::Response::builder().status(status).body(()) {
-            Ok(response) => {
-                let mut parts = response.into_parts().0;
-                parts.headers = map;
-                Part::Head(parts)
-            }
-            Err(_) => Part::Failed(Failure::unknown(Cause::Unreadable)),
+        self.tell(number, read_parts(status, headers).map_or_else(Part::Failed, Part::Head));
+    }
+
+    /// Takes a whole answer. That wakes the task that waits for it once, and not for each part.
+    pub(crate) fn answer<T: AsRef<[u8]>>(
+        &self,
+        number: u64,
+        status: u16,
+        headers: &[(T, T)],
+        body: Bytes,
+    ) {
+        let part = match read_parts(status, headers) {
+            Ok(head) => Part::Whole(head, body),
+            Err(failure) => Part::Failed(failure),
         };
         self.tell(number, part);
     }
@@ -96,12 +97,12 @@ impl Carried {
     }
 
     /// Gives a request to Python.
-    fn begin(self: &Arc<Self>, head: serde_json::Value, body: Bytes) -> CarriedAnswer {
+    fn begin(self: &Arc<Self>, request: HttpRequest) -> CarriedAnswer {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, parts) = unbounded_channel();
         self.open().insert(number, sender);
-        let mut item = Item::new(ItemKind::HttpRequest, number, head.to_string());
-        item.body = Some(body);
+        let mut item = Item::new(ItemKind::HttpRequest, number, "");
+        item.request = Some(request);
         self.queue.push(item);
         CarriedAnswer { carried: self.clone(), number, parts, has_ended: false }
     }
@@ -122,13 +123,16 @@ impl Transport for CarriedTransport {
         let (carried, endpoint) = (self.carried.clone(), self.endpoint.clone());
         Box::pin(async move {
             let path = outgoing.to.target.clone();
-            let (head, body) = written(outgoing, &endpoint);
-            let mut answer = carried.begin(head, body);
+            let mut answer = carried.begin(written(outgoing, &endpoint));
+            let asked = path.as_deref().unwrap_or_else(|| endpoint.path());
             match answer.parts.recv().await {
                 Some(Part::Head(parts)) => {
-                    let asked = path.as_deref().unwrap_or_else(|| endpoint.path());
                     let head = read_head(&parts, &endpoint, asked);
                     Ok(Reply::Answered { head, body: Box::new(answer), capacity: None })
+                }
+                Some(Part::Whole(parts, body)) => {
+                    answer.has_ended = true;
+                    Ok(Reply::whole(read_head(&parts, &endpoint, asked), body))
                 }
                 Some(Part::Failed(failure)) => {
                     answer.has_ended = true;
@@ -138,34 +142,46 @@ impl Transport for CarriedTransport {
             }
         })
     }
+
+    fn speaks_http(&self) -> bool {
+        true
+    }
 }
 
-/// Returns a request as Python reads it, and its body.
-fn written(outgoing: Outgoing, endpoint: &Endpoint) -> (serde_json::Value, Bytes) {
+/// Returns the head of an answer. What cannot be a head is a failure; a header that cannot be one is left out.
+fn read_parts<T: AsRef<[u8]>>(
+    status: u16,
+    headers: &[(T, T)],
+) -> Result<http::response::Parts, Failure> {
+    let response = http::Response::builder().status(status).body(());
+    let mut parts = response.map_err(|_| Failure::unknown(Cause::Unreadable))?.into_parts().0;
+    for (name, value) in headers {
+        let name = HeaderName::from_bytes(name.as_ref());
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(value.as_ref())) {
+            parts.headers.append(name, value);
+        }
+    }
+    Ok(parts)
+}
+
+/// Returns a request as Python makes it.
+fn written(outgoing: Outgoing, endpoint: &Endpoint) -> HttpRequest {
     let to = outgoing.to;
     let (method, body, last_event_id) = match outgoing.verb {
         Verb::Delete => ("DELETE", Bytes::new(), None),
         Verb::Get { last_event_id } => ("GET", Bytes::new(), last_event_id),
         Verb::Post { body } => ("POST", body, None),
     };
-    let mut headers: Vec<(String, String)> = Vec::new();
-    let mut tag = None;
-    for (name, value) in outgoing.headers.iter() {
-        let Ok(value) = value.to_str() else { continue };
-        if name == TAG {
-            tag = value.parse::<u64>().ok();
-        } else {
-            headers.push((name.as_str().to_owned(), value.to_owned()));
-        }
-    }
-    let mut add = |name: &str, value: &str| headers.push((name.to_owned(), value.to_owned()));
-    match method {
-        "GET" => add("accept", "text/event-stream"),
-        _ => add("accept", "application/json, text/event-stream"),
-    }
+    let accepted = if method == "GET" { "text/event-stream" } else { ACCEPTED };
+    let mut headers = vec![(header::ACCEPT, HeaderValue::from_static(accepted))];
     if method == "POST" {
-        add("content-type", "application/json");
+        headers.push((header::CONTENT_TYPE, HeaderValue::from_static("application/json")));
     }
+    let mut add = |name, value: &str| {
+        if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
+            headers.push((HeaderName::from_static(name), value));
+        }
+    };
     if let Some(session) = &to.session {
         add("mcp-session-id", session.as_str());
     }
@@ -175,9 +191,17 @@ fn written(outgoing: Outgoing, endpoint: &Endpoint) -> (serde_json::Value, Bytes
     if let Some(id) = &last_event_id {
         add("last-event-id", id.as_str());
     }
+    let mut tag = None;
+    for (name, value) in outgoing.headers.iter() {
+        if name == TAG {
+            tag = value.to_str().ok().and_then(|tag| tag.parse().ok());
+        } else {
+            headers.push((name.clone(), value.clone()));
+        }
+    }
     // Without a redirect the application's own spelling of the URL is kept.
     let url = to.target.as_deref().map(|target| format!("{}{target}", endpoint.origin()));
-    (json!({ "method": method, "url": url, "headers": headers, "tag": tag }), body)
+    HttpRequest { method, url, headers, tag, body }
 }
 
 /// The answer to a request that Python carries.
@@ -201,7 +225,9 @@ impl Body for CarriedAnswer {
                 self.has_ended = true;
                 Some(Err(failure))
             }
-            Some(Part::Head(_)) | None => Some(Err(Failure::unknown(Cause::Unreadable))),
+            Some(Part::Head(_) | Part::Whole(..)) | None => {
+                Some(Err(Failure::unknown(Cause::Unreadable)))
+            }
         })
     }
 }
@@ -215,6 +241,8 @@ impl Drop for CarriedAnswer {
         }
     }
 }
+
+const ACCEPTED: &str = "application/json, text/event-stream";
 
 /// The header by which a request is matched with the message that it is made for. It is never sent.
 pub(crate) const TAG: &str = "x-ridethrough-tag";

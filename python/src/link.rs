@@ -41,8 +41,13 @@ struct Parts {
     runtime: Handle,
 }
 
-/// An item as Python gets it: kind, number, JSON, and the body of an HTTP request.
-type PyItem<'py> = (u8, u64, Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>);
+/// An item as Python gets it: kind, number, JSON, and an HTTP request.
+type PyItem<'py> = (u8, u64, Bound<'py, PyBytes>, Option<PyRequest<'py>>);
+
+/// An HTTP request as Python gets it: method, URL, headers, tag, body.
+type PyRequest<'py> =
+    (&'static str, Option<String>, Vec<PyHeader<'py>>, Option<u64>, Bound<'py, PyBytes>);
+type PyHeader<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// The headers of an answer, as names and values that Python keeps.
 type RawHeaders = Vec<(PyBackedBytes, PyBackedBytes)>;
@@ -86,7 +91,8 @@ impl Link {
     /// Takes all items that are there.
     fn drain<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let items = self.parts()?.queue.drain();
-        PyList::new(python, items.into_iter().map(|item| shown(python, &item)))
+        let items: PyResult<Vec<_>> = items.into_iter().map(|item| shown(python, item)).collect();
+        PyList::new(python, items?)
     }
 
     /// Waits for the next item of this call, or one of no call; at most so many seconds.
@@ -99,7 +105,7 @@ impl Link {
         let queue = self.parts()?.queue.clone();
         let patience = seconds(patience).unwrap_or_default();
         let item = python.detach(|| queue.take(number, patience));
-        Ok(item.map(|item| shown(python, &item)))
+        item.map(|item| shown(python, item)).transpose()
     }
 
     /// Begins a call.
@@ -232,20 +238,18 @@ impl Link {
         number: u64,
         status: u16,
         headers: RawHeaders,
-        body: &[u8],
+        body: PyBackedBytes,
     ) -> PyResult<()> {
         if let Some(carried) = &self.parts()?.carried {
-            carried.head(number, status, &headers);
-            carried.chunk(number, Bytes::copy_from_slice(body));
-            carried.end(number);
+            carried.answer(number, status, &headers, kept(body));
         }
         Ok(())
     }
 
     /// Reports a piece of the body of an answer.
-    fn http_chunk(&self, number: u64, chunk: &[u8]) -> PyResult<()> {
+    fn http_chunk(&self, number: u64, chunk: PyBackedBytes) -> PyResult<()> {
         if let Some(carried) = &self.parts()?.carried {
-            carried.chunk(number, Bytes::copy_from_slice(chunk));
+            carried.chunk(number, kept(chunk));
         }
         Ok(())
     }
@@ -315,10 +319,42 @@ impl Parts {
     }
 }
 
-fn shown<'py>(python: Python<'py>, item: &Item) -> PyItem<'py> {
-    let body = item.body.as_ref().map(|body| PyBytes::new(python, body));
-    (item.kind as u8, item.number, PyBytes::new(python, &item.json), body)
+fn shown(python: Python<'_>, item: Item) -> PyResult<PyItem<'_>> {
+    let bytes = |bytes: &[u8]| PyBytes::new(python, bytes);
+    let request = item.request.map(|it| {
+        let headers = it.headers.iter();
+        let headers = headers.map(|(name, value)| (bytes(name.as_ref()), bytes(value.as_bytes())));
+        (it.method, it.url, headers.collect(), it.tag, bytes(&it.body))
+    });
+    let json = match item.around {
+        Some((before, after)) => {
+            let parts = [before.as_bytes(), &item.json, after.as_bytes()];
+            joined(python, parts)?
+        }
+        None => bytes(&item.json),
+    };
+    Ok((item.kind as u8, item.number, json, request))
 }
+
+fn joined<'py>(python: Python<'py>, parts: [&[u8]; 3]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(python, parts.iter().map(|part| part.len()).sum(), |mut rest| {
+        for part in parts {
+            let (here, others) = rest.split_at_mut(part.len());
+            here.copy_from_slice(part);
+            rest = others;
+        }
+        Ok(())
+    })
+}
+
+/// Returns bytes of Python. Large ones are not copied: Python gets them back when it next calls this module, because no
+/// thread of Rust may give anything back by itself.
+fn kept(bytes: PyBackedBytes) -> Bytes {
+    if bytes.len() < LARGE { Bytes::copy_from_slice(&bytes) } else { Bytes::from_owner(bytes) }
+}
+
+/// From how many bytes on a copy costs more than the care for what is not copied.
+const LARGE: usize = 16 * 1024;
 
 fn json(text: &[u8]) -> PyResult<Json> {
     Json::new(Bytes::copy_from_slice(text)).map_err(invalid)

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use ridethrough::Json;
 use ridethrough::error::CallError;
 use ridethrough::event::{Answer, Delivered, QuestionId};
@@ -46,9 +47,9 @@ pub(crate) fn ended(number: u64, outcome: Result<Answer, CallError>) -> Item {
 /// Returns the end of a request of the SDK, as the response to it.
 pub(crate) fn response(id: &str, outcome: Result<Answer, CallError>) -> Item {
     match outcome {
-        Ok(Answer::Result(json)) => message(id, "result", json.as_str()),
-        Ok(Answer::Error(json)) => message(id, "error", without_facts(&json).as_str()),
-        Err(error) => message(id, "error", &failure(&error)),
+        Ok(Answer::Result(json)) => message(id, "result", json.as_bytes().clone()),
+        Ok(Answer::Error(json)) => message(id, "error", without_facts(&json).as_bytes().clone()),
+        Err(error) => message(id, "error", failure(&error).into()),
     }
 }
 
@@ -91,9 +92,10 @@ fn without_markers(words: &str) -> String {
     words
 }
 
-fn message(id: &str, name: &str, json: &str) -> Item {
-    let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"{name}":{json}}}"#);
-    Item::new(ItemKind::Message, 0, text)
+fn message(id: &str, name: &str, json: Bytes) -> Item {
+    let mut item = Item::new(ItemKind::Message, 0, json);
+    item.around = Some((format!(r#"{{"jsonrpc":"2.0","id":{id},"{name}":"#), "}"));
+    item
 }
 
 /// Returns a message of the server as method and params.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::{HeaderName, HeaderValue};
 use tokio::sync::Notify;
 
 use crate::platform::WakePair;
@@ -33,8 +34,22 @@ pub(crate) struct Item {
     /// The call, question or request that it is about; 0 if it is about none.
     pub(crate) number: u64,
     pub(crate) json: Bytes,
-    /// The body of an HTTP request, which need not be JSON.
-    pub(crate) body: Option<Bytes>,
+    /// What stands before and after the JSON, if it is a part of a message. Python's copy is the only one of them all:
+    /// a result may be megabytes.
+    pub(crate) around: Option<(String, &'static str)>,
+    /// The request, in an item of that kind.
+    pub(crate) request: Option<HttpRequest>,
+}
+
+/// An HTTP request for the application's client. It is no JSON: every call has one, and both sides save the text.
+pub(crate) struct HttpRequest {
+    pub(crate) method: &'static str,
+    /// The URL, if it is not the application's own.
+    pub(crate) url: Option<String>,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// The message of the SDK that the request is made for.
+    pub(crate) tag: Option<u64>,
+    pub(crate) body: Bytes,
 }
 
 /// The kinds of items. Their numbers must be those in `ridethrough/_items.py`.
@@ -70,7 +85,7 @@ pub(crate) enum ItemKind {
 
 impl Item {
     pub(crate) fn new(kind: ItemKind, number: u64, json: impl Into<Bytes>) -> Self {
-        Self { kind, number, json: json.into(), body: None }
+        Self { kind, number, json: json.into(), around: None, request: None }
     }
 
     /// Whether a thread that waits for this call takes the item. Any thread takes an item of no call.

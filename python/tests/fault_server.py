@@ -21,10 +21,14 @@ Fault = Callable[["Handler", dict[str, Any]], bool]
 class FaultServer:
     """A server in the legacy era, with sessions. It counts which tools it ran."""
 
+    handler: type[Handler] | None = None
+    """What answers requests, if it is another server."""
+
     def __init__(self) -> None:
         self.sessions: set[str] = set()
         self.ran: list[str] = []
         self.requests: list[str] = []
+        self.path = ""
         self.cancelled: list[Any] = []
         self.deleted: list[str] = []
         self.headers: list[dict[str, str]] = []
@@ -43,12 +47,8 @@ class FaultServer:
         self.start()
 
     def start(self, port: int = 0) -> None:
-        owner = self
-
-        class Bound(Handler):
-            server_state = owner
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", port), Bound)
+        bound = type("Bound", (self.handler or Handler,), {"server_state": self})
+        self._http = ThreadingHTTPServer(("127.0.0.1", port), bound)
         self._http.daemon_threads = True
         self.port = self._http.server_address[1]
         threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
@@ -109,6 +109,8 @@ class Handler(BaseHTTPRequestHandler):
         message = json.loads(self.rfile.read(int(self.headers["content-length"])))
         method = message.get("method", "answer")
         state.requests.append(method)
+        if method == "tools/call":
+            state.path = self.path
         state.headers.append({name.lower(): value for name, value in self.headers.items()})
         if state.token is not None and self.headers.get("authorization") != f"Bearer {state.token}":
             return self.status(401, ("www-authenticate", "Bearer"))

@@ -56,7 +56,7 @@ def main() -> int:
     path = os.pathsep.join([here, os.environ["PYTHONPATH"]])
     # Its own options name plugins that are not needed here.
     # Warnings of newer versions of what it needs are errors there.
-    options = ["-q", "-W", "default", "--timeout", "30", "-o", "addopts=-p anyio", "-o", "log_cli=false", "--tb=short"]
+    options = ["-q", "-W", "default", "--disable-warnings", "--timeout", "120", "-o", "addopts=-p anyio", "-o", "log_cli=false", "--tb=short"]
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "swapped_transport", *options, *chosen],
         cwd=source,

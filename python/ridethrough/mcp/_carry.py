@@ -3,63 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._native import Link
+from .._link import Link
+from ._requests import RequestMaker
+
+if TYPE_CHECKING:
+    from .._native import HttpRequest
 
 
-class Carried:
-    """What the application should know of the requests that its client carried."""
+class Carrier:
+    """Makes the HTTP requests of one link by the application's client."""
 
-    def __init__(self) -> None:
+    def __init__(self, client: Any, url: str) -> None:
+        self._client = client
+        self._requests = RequestMaker(client, url)
         self.session_id: str | None = None
         """The session that the server named last."""
         self.error: Exception | None = None
         """What the application's own code raised instead of the last request, such as a failed login."""
 
+    async def carry(self, link: Link, number: int, request: HttpRequest) -> None:
+        """Makes one request, reports everything about it, and raises nothing."""
+        method = request[0]
+        try:
+            made = self._requests.make(request)
+            # The link follows redirects within the origin, and no others, whatever the client is set to.
+            response = await self._client.send(made, stream=True, follow_redirects=False)
+        except Exception as error:
+            link.http_failed(number, *verdict(error))
+            if method == "POST":
+                self.error = None if is_of_http(error) else error
+            return
+        if method == "POST":
+            self.error = None
+        try:
+            await self._report(link, number, method, response)
+        except Exception as error:
+            cause, _, detail = verdict(error)
+            link.http_failed(number, cause, True, detail)
+        finally:
+            await close(response)
 
-async def carry(
-    link: Link, client: Any, url: Any, number: int, asked: dict[str, Any], body: bytes, carried: Carried
-) -> None:
-    """Makes one request, reports everything about it, and raises nothing."""
-    try:
-        request = client.build_request(
-            asked["method"], asked["url"] or url, headers=asked["headers"], content=body or None
-        )
-        # The link follows redirects within the origin, and no others, whatever the client is set to.
-        response = await client.send(request, stream=True, follow_redirects=False)
-    except Exception as error:
-        link.http_failed(number, *verdict(error))
-        if asked["method"] == "POST":
-            carried.error = None if is_of_http(error) else error
-        return
-    if asked["method"] == "POST":
-        carried.error = None
-    # Some servers check the GET that listens by other rules. Whether the token is good, calls show: the link knows no
-    # better token than that of the application's client, and would send nothing more.
-    is_deaf = asked["method"] == "GET" and response.status_code == 401
-    status = 403 if is_deaf else response.status_code
-    headers = response.headers.raw
-    named = {name.lower(): value for name, value in headers}
-    if b"mcp-session-id" in named:
-        carried.session_id = named[b"mcp-session-id"].decode("latin-1")
-    # What is not encoded need not be decoded.
-    chunks = response.aiter_bytes() if b"content-encoding" in named else response.aiter_raw()
-    if response.status_code >= 400:
-        chunks = masked(chunks, response.request.headers.get("authorization", ""))
-    try:
-        if b"content-encoding" not in named and is_small(named):
-            await report_whole(link, number, status, headers, chunks)
-        else:
-            link.http_head(number, status, headers)
-            async for chunk in chunks:
-                link.http_chunk(number, chunk)
-            link.http_end(number)
-    except Exception as error:
-        cause, _, detail = verdict(error)
-        link.http_failed(number, cause, True, detail)
-    finally:
-        await close(response)
+    async def _report(self, link: Link, number: int, method: str, response: Any) -> None:
+        """Reports an answer, and reads it to its end."""
+        status = response.status_code
+        headers = response.headers.raw
+        named = {name.lower(): value for name, value in headers}
+        if b"mcp-session-id" in named:
+            self.session_id = named[b"mcp-session-id"].decode("latin-1")
+        # What is not encoded need not be decoded, unless a hook of the application has read it.
+        is_raw = b"content-encoding" not in named and not response.is_stream_consumed
+        chunks = response.stream if is_raw else response.aiter_bytes()
+        if status >= 400:
+            chunks = masked(chunks, response.request.headers.get("authorization", ""))
+        if method == "GET" and status == 401:
+            # Some servers check the GET that listens by other rules. Whether the token is good, calls show: the link
+            # knows no better token than that of the application's client, and would send nothing more.
+            status = 403
+        if is_raw and is_small(named):
+            return await report_whole(link, number, status, headers, chunks)
+        link.http_head(number, status, headers)
+        if b"content-length" in named:
+            chunks = gathered(chunks)
+        async for chunk in chunks:
+            link.http_chunk(number, chunk)
+        link.http_end(number)
+
+
+async def gathered(chunks: Any) -> AsyncIterator[bytes]:
+    """Yields pieces of a body whose length is known, so that nothing in it is waited for: larger ones, which cost less."""
+    pieces: list[bytes] = []
+    size = 0
+    async for chunk in chunks:
+        pieces.append(chunk)
+        size += len(chunk)
+        if size >= PIECE:
+            yield b"".join(pieces)
+            pieces, size = [], 0
+    yield b"".join(pieces)
 
 
 async def masked(chunks: Any, authorization: str) -> AsyncIterator[bytes]:
@@ -88,12 +110,13 @@ async def report_whole(
 
 
 def is_small(headers: dict[bytes, bytes]) -> bool:
-    """Whether an answer is short, and has an end: each call of the native module costs more than such a body."""
+    """Whether an answer is short, and has an end: each report wakes a thread, which costs more than such a body."""
     length = headers.get(b"content-length", b"")
     return length.isdigit() and int(length) <= SMALL
 
 
-SMALL = 64 * 1024
+SMALL = 1024 * 1024
+PIECE = 256 * 1024
 """Bytes."""
 
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from .. import _items
 from .._base import EventFn, dumps, logger
 from .._loop import Job, Loop, Waiter, current_loop
-from .._native import Link
+from .._link import Link
 from ..model import Event
 from ..policy import Policy
 from . import _sdk
-from ._carry import Carried, carry
+from ._carry import Carrier
 from ._facts import facts
 from ._streams import ReadStream, WriteStream
 
@@ -29,6 +29,8 @@ if sys.version_info < (3, 11):
 
 if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
+
+    from .._native import HttpRequest
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 
@@ -57,13 +59,11 @@ class LinkTransport:
             "is_carried": http_client is not None,
             "policy": (policy or Policy())._settings(),
         }
-        self._url = _parsed(url, http_client)
-        self._http_client = http_client
         self._is_terminating = terminate_on_close
         self._on_event = on_event
         self._yields_session_id = yields_session_id
         self._check = check
-        self._carried = Carried()
+        self._carrier = None if http_client is None else Carrier(http_client, url)
         self._jobs: dict[int, Job] = {}
         self._contexts: dict[int, contextvars.Context] = {}
         self._context: contextvars.Context | None = None
@@ -84,8 +84,11 @@ class LinkTransport:
         self._write = WriteStream(self._deliver)
         self._context = contextvars.copy_context()
         if self._yields_session_id:
-            return self._read, self._write, lambda: self._carried.session_id
+            return self._read, self._write, self._session_id
         return self._read, self._write
+
+    def _session_id(self) -> str | None:
+        return None if self._carrier is None else self._carrier.session_id
 
     def _watch(self, link: Link) -> None:
         """Begins to take what the link tells."""
@@ -126,7 +129,7 @@ class LinkTransport:
                 job.cancel()
             self._link = None
             self._loop.forget(self._fileno, link)
-        own = self._carried.error
+        own = None if self._carrier is None else self._carrier.error
         if own is not None and error is not None and facts(error) is not None:
             # A call failed because a login or a hook of the application did. With the SDK's transport that error
             # itself comes out, in a group.
@@ -145,7 +148,7 @@ class LinkTransport:
         """Gives a message of the session to the link, in the context of its sender."""
         tag = next(self._tags)
         self._context = contextvars.copy_context()
-        if self._http_client is not None:
+        if self._carrier is not None:
             self._contexts[tag] = self._context
             while len(self._contexts) > MOST_CONTEXTS:
                 del self._contexts[next(iter(self._contexts))]
@@ -205,11 +208,11 @@ class LinkTransport:
         link = self._link
         if link is None:
             return
-        for kind, number, text, body in link.drain():
+        for kind, number, text, request in link.drain():
             if kind == _items.MESSAGE:
                 self._read.put(text)
-            elif kind == _items.HTTP_REQUEST:
-                self._begin_http(link, number, text, body or b"")
+            elif request is not None:
+                self._begin_http(link, number, request)
             elif kind == _items.HTTP_ABORT:
                 job = self._jobs.pop(number, None)
                 if job is not None:
@@ -222,16 +225,18 @@ class LinkTransport:
                 if self._closing is not None:
                     self._closing.set()
 
-    def _begin_http(self, link: Link, number: int, head: bytes, body: bytes) -> None:
-        client, url, asked = self._http_client, self._url, json.loads(head)
+    def _begin_http(self, link: Link, number: int, request: HttpRequest) -> None:
+        carrier = self._carrier
+        if carrier is None:
+            return
 
         async def carrying() -> None:
             try:
-                await carry(link, client, url, number, asked, body, self._carried)
+                await carrier.carry(link, number, request)
             finally:
                 self._jobs.pop(number, None)
 
-        tag = asked["tag"]
+        tag = request[3]
         context = self._contexts.get(tag, self._context) if tag is not None else self._context
         self._jobs[number] = self._loop.spawn(carrying, context)
 
@@ -244,15 +249,6 @@ class LinkTransport:
                 self._on_event(event)
             except Exception:
                 logger.exception("`on_event` failed")
-
-
-def _parsed(url: str, http_client: Any) -> Any:
-    """Returns the URL as the client reads it, which it then need not do for each request."""
-    try:
-        return type(http_client.base_url)(url)
-    except Exception:
-        # A client of another kind, or a URL that it does not take: each request tells of it.
-        return url
 
 
 MOST_CONTEXTS = 4096
