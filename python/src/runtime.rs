@@ -44,9 +44,9 @@ pub(crate) fn handle() -> io::Result<Handle> {
     if let Some(runtime) = &*runtime {
         return Ok(runtime.handle().clone());
     }
-    // One thread keeps up with Python, which itself runs one at a time.
+    // Two clients may be busy at once, while Python itself runs only one thread.
     let made = Builder::new_multi_thread()
-        .worker_threads(1)
+        .worker_threads(2)
         .thread_name("ridethrough")
         .enable_all()
         .build()?;
