@@ -43,6 +43,7 @@ use crate::notices::Notices;
 use crate::outbox::Outbox;
 use crate::upstream::Upstream;
 
+use ending::Ending;
 use greet::{Greeted, Greeting};
 use modern::{Modern, OwnAnswer};
 
@@ -107,8 +108,8 @@ pub(crate) struct Router<W> {
     began: Instant,
     /// How many inputs were handled since the last look at the other sources.
     in_a_row: usize,
-    /// Becomes true when the calls that are out must end.
-    ending: tokio::sync::watch::Sender<bool>,
+    /// Whether the calls that are out must end.
+    ending: Ending,
 }
 
 /// The settings of a router.
@@ -212,7 +213,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             asks,
             began: Instant::now(),
             in_a_row: 0,
-            ending: tokio::sync::watch::Sender::new(false),
+            ending: Ending::default(),
             client,
         }
     }
@@ -244,7 +245,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
         let is_open = !self.outbox.is_full();
         // When the bridge ends, only the answers of open calls are left, and all of them must be written.
-        let is_answering = is_open || *self.ending.borrow();
+        let is_answering = is_open || self.ending.has_begun();
         let greet_by = self.greeting.as_ref().map(Greeting::by);
         let (remind_at, check_at) = (self.news.due(), self.check_again);
         let rounds_at = self.modern.rounds.due();

@@ -4,6 +4,7 @@
 //! after everything sent so far was written, so that a reset never overtakes data that was sent before it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use h2::server::{Builder, Connection as Frames, SendResponse};
@@ -54,6 +55,7 @@ pub(crate) async fn serve(
 
 fn builder(settings: Http2) -> Builder {
     let mut builder = Builder::new();
+    builder.reset_stream_duration(A_DAY);
     if let Some(most) = settings.max_concurrent_streams {
         builder.max_concurrent_streams(most);
     }
@@ -106,5 +108,8 @@ async fn read(mut stream: RecvStream) -> Result<Bytes, h2::Error> {
     Ok(body.freeze())
 }
 
+/// How long frames on a stream that was reset are ignored. h2 counts it by the real clock, on which a
+/// simulated world must not depend.
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The most bytes of a body.
 const MOST_BODY: usize = 64 << 20;

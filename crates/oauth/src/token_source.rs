@@ -31,7 +31,7 @@ use ridethrough_oauth_core::challenge::Challenges;
 use ridethrough_oauth_core::grant::{Effect, LoginReason};
 use ridethrough_oauth_core::scope::ScopeSet;
 use ridethrough_oauth_core::store::GrantRecord;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::context::Context;
@@ -48,8 +48,9 @@ use others::{Turn, WantedLogin};
 pub(crate) struct TokenSource {
     context: Arc<Context>,
     memory: Mutex<Memory>,
-    /// Counts what has ended, for those who wait for it.
-    ended: watch::Sender<u64>,
+    /// Tells those who wait that something has ended, in their order: a `watch` channel has a random one, and
+    /// a simulated world could not be repeated.
+    ended: Notify,
     /// Why somebody must log in before any call can be made, if that is so.
     needed: watch::Sender<Option<LoginReason>>,
     /// Work that goes on although nobody waits for it.
@@ -78,7 +79,7 @@ impl TokenSource {
         Arc::new(Self {
             context: Arc::new(context),
             memory: Mutex::new(Memory::default()),
-            ended: watch::Sender::new(0),
+            ended: Notify::new(),
             needed: watch::Sender::new(None),
             at_work: AtWork::default(),
             login: tokio::sync::Mutex::new(None),
@@ -323,7 +324,7 @@ impl TokenSource {
     }
 
     fn tell_ended(&self) {
-        self.ended.send_modify(|count| *count = count.wrapping_add(1));
+        self.ended.notify_waiters();
     }
 }
 

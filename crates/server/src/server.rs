@@ -29,6 +29,8 @@ use crate::watched_stream::WatchedStream;
 pub struct Server {
     handler: Arc<RequestHandler>,
     connections: Arc<Connections>,
+    /// Whether answers carry the date.
+    is_dated: bool,
 }
 
 impl Server {
@@ -41,10 +43,11 @@ impl Server {
         tell: impl Fn(SessionNews) + Send + Sync + 'static,
     ) -> Self {
         let connections = Arc::new(Connections::new(settings.connections));
+        let is_dated = settings.is_dated;
         let sessions =
             Sessions::new(Arc::new(backend), settings, Arc::new(tell), connections.clone());
         let handler = RequestHandler::new(access, Arc::new(sessions), connections.clone());
-        Self { handler: Arc::new(handler), connections }
+        Self { handler: Arc::new(handler), connections, is_dated }
     }
 
     /// Answers all requests on one connection, in HTTP/1.1 or HTTP/2 as the client begins, until it ends, is
@@ -102,7 +105,9 @@ impl Server {
                 Ok::<_, Infallible>(reply.map(|body| Answered::new(body, answering, version)))
             }
         });
-        let builder = protocols();
+        let mut builder = protocols();
+        builder.http1().auto_date_header(self.is_dated);
+        builder.http2().auto_date_header(self.is_dated);
         let mut serving = pin!(builder.serve_connection(TokioIo::new(connection), service));
         let mut must_close = pin!(admitted.connection.must_close());
         tokio::select! {

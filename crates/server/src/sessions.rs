@@ -18,7 +18,7 @@ use crate::news::SessionNews;
 use crate::reserve::Reserve;
 use crate::session::Session;
 use crate::settings::Settings;
-use crate::token::random_hex;
+use crate::token::random_id;
 
 /// The sessions of a server.
 pub(crate) struct Sessions {
@@ -66,7 +66,7 @@ impl Sessions {
             return Err(unavailable("the server is being stopped".to_owned(), FULL));
         }
         let place = self.place().await?;
-        let id = random_hex::<16>().map_err(|error| unavailable(error.to_string(), FULL))?;
+        let id = random_id().map_err(|error| unavailable(error.to_string(), FULL))?;
         let Conversation { outbox, inbox, open } = self.backend.open(caller).await?;
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
         let (caller, share) = (caller.clone(), self.store.share());
@@ -100,8 +100,8 @@ impl Sessions {
 
     /// Ends the sessions of callers that are not let in any more.
     pub(crate) fn end_where(&self, is_out: impl Fn(&Caller) -> bool) {
-        let table = self.table();
-        let out = table.values().filter(|session| is_out(&session.caller));
+        let all = self.all();
+        let out = all.iter().filter(|session| is_out(&session.caller));
         out.for_each(|session| session.end("its client is not let in any more"));
     }
 
@@ -128,7 +128,7 @@ impl Sessions {
     /// Ends all sessions, and waits until their conversations have ended.
     pub(crate) async fn close(&self) {
         self.is_closing.store(true, Ordering::Relaxed);
-        self.table().values().for_each(|session| session.end(CLOSING));
+        self.all().iter().for_each(|session| session.end(CLOSING));
         let all = u32::try_from(self.settings.sessions).expect("bounded by the settings");
         // This fails only if the semaphore is closed, which never happens.
         let _ = self.places.acquire_many(all).await;
@@ -153,7 +153,7 @@ impl Sessions {
     fn unused(&self) -> Option<Arc<Session>> {
         let table = self.table();
         let unused = table.values().filter_map(|session| Some((session.unused_since()?, session)));
-        let (since, longest) = unused.min_by_key(|(since, _)| *since)?;
+        let (since, longest) = unused.min_by_key(|(since, session)| (*since, session.number))?;
         (since.elapsed() >= UNUSED).then(|| longest.clone())
     }
 
@@ -171,8 +171,11 @@ impl Sessions {
         self.table().remove(&session.id);
     }
 
+    /// Returns all sessions, the oldest first: the order of their ids would be another in each run.
     fn all(&self) -> Vec<Arc<Session>> {
-        self.table().values().cloned().collect()
+        let mut all: Vec<_> = self.table().values().cloned().collect();
+        all.sort_unstable_by_key(|session| session.number);
+        all
     }
 
     fn table(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Session>>> {

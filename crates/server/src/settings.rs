@@ -9,13 +9,15 @@ pub struct Settings {
     pub(crate) sessions: usize,
     pub(crate) idle: Duration,
     pub(crate) connections: usize,
+    pub(crate) is_dated: bool,
 }
 
 impl Default for Settings {
     /// Returns the default: sixteen sessions, because each is a process; half an hour, because a person goes
     /// to lunch; 384 connections, which is many times what the clients of sixteen sessions need.
     fn default() -> Self {
-        Self { sessions: 16, idle: Duration::from_secs(30 * 60), connections: 384 }
+        let idle = Duration::from_secs(30 * 60);
+        Self { sessions: 16, idle, connections: 384, is_dated: true }
     }
 }
 
@@ -37,6 +39,13 @@ impl Settings {
     /// Sets how long a session lives without a request, an open stream or a call under way.
     pub const fn idle(mut self, idle: Duration) -> Self {
         self.idle = idle;
+        self
+    }
+
+    /// Leaves the `Date` of answers out, for a simulation that must repeat byte for byte: the real time has
+    /// another length in HTTP/2 each second. Any other server must send it (RFC 9110, section 6.6.1).
+    pub const fn undated(mut self) -> Self {
+        self.is_dated = false;
         self
     }
 }

@@ -26,7 +26,8 @@ impl Token {
     ///
     /// Fails if the operating system has no randomness.
     pub fn random() -> std::io::Result<Self> {
-        random_hex::<32>().map(Self)
+        let bytes = random::<32>()?;
+        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
     /// Returns the secret itself, for the one place where a person is told.
@@ -54,12 +55,22 @@ impl fmt::Display for NotAToken {
 
 impl std::error::Error for NotAToken {}
 
-/// Returns this many random bytes, as hexadecimal text.
-pub(crate) fn random_hex<const BYTES: usize>() -> std::io::Result<String> {
+/// Returns an id of 128 random bits that cannot be guessed.
+pub(crate) fn random_id() -> std::io::Result<String> {
+    let bytes = random::<16>()?;
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    Ok(digits.map(|digit| char::from(ID_DIGITS[usize::from(digit)])).collect())
+}
+
+fn random<const BYTES: usize>() -> std::io::Result<[u8; BYTES]> {
     let mut bytes = [0; BYTES];
     rand::fill(&mut bytes).map_err(|_| std::io::Error::other("the system gives no randomness"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(bytes)
 }
+
+/// Sixteen letters that take six bits each in HPACK (RFC 7541, appendix B), so that all ids are equally long on
+/// the wire of HTTP/2 as well: neither an observer nor the place of a byte depends on chance.
+const ID_DIGITS: [u8; 16] = *b"3456789bdfghlmnp";
 
 #[cfg(test)]
 mod tests {
@@ -80,6 +91,17 @@ mod tests {
 
         assert_eq!(one.reveal().len(), 64);
         assert_ne!(one.reveal(), other.reveal());
+    }
+
+    #[test]
+    fn ids_differ_and_use_all_of_their_letters() {
+        let ids: Vec<_> = (0..100).map(|_| random_id().unwrap()).collect();
+
+        let letters: std::collections::BTreeSet<_> = ids.iter().flat_map(|id| id.bytes()).collect();
+        assert!(letters.iter().eq(&ID_DIGITS), "{letters:?}");
+        assert!(
+            ids.iter().all(|id| id.len() == 32 && ids.iter().filter(|it| *it == id).count() == 1)
+        );
     }
 
     #[test]

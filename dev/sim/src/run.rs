@@ -9,6 +9,7 @@ use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -155,6 +156,33 @@ pub fn run_each(
         }
     });
     summary.into_inner().expect("nobody panics with it").1
+}
+
+/// Lives through a world twice. If both lives differ and one took a second of real time, both are lived again, up
+/// to five times.
+///
+/// hyper's HTTP/2 ignores late frames on a stream that it has reset for a second of the real clock, and refuses
+/// them with a frame of its own later. Where a connection is cut after an exact byte, one frame makes a
+/// difference. Nothing else in a world depends on the real clock.
+pub fn live_twice(live: impl Fn() -> Lived) -> (Lived, Lived) {
+    let timed = || {
+        let began = Instant::now();
+        let lived = live();
+        (lived, repeats_after(began.elapsed()))
+    };
+    let mut left = 5;
+    loop {
+        let ((once, is_quick), (again, is_quick_again)) = (timed(), timed());
+        left -= 1;
+        if once == again || (is_quick && is_quick_again) || left == 0 {
+            return (once, again);
+        }
+    }
+}
+
+/// Whether a world that took this long in real time repeats byte by byte.
+pub fn repeats_after(took: Duration) -> bool {
+    took < Duration::from_secs(1)
 }
 
 fn as_text<S: serde::Serializer>(violations: &[Violation], to: S) -> Result<S::Ok, S::Error> {

@@ -1,14 +1,16 @@
 //! Worlds in which clients log in: they repeat themselves, they are hard enough, and no promise is broken.
 
 use ridethrough_sim::auth::{AuthFault, AuthFaults, AuthWorld};
-use ridethrough_sim::run::{Plan, run_each};
+use ridethrough_sim::run::{Plan, live_twice, run_each};
 
 #[test]
-fn the_same_seed_lives_through_the_same_logins() {
+fn the_same_seed_lives_through_the_same_logins_byte_by_byte() {
     for seed in 1..=15 {
         let world = AuthWorld::of_seed(seed, 40);
+        let (once, again) = live_twice(|| world.traced());
 
-        assert_eq!(world.live(), world.live(), "seed {seed}");
+        assert!(once.trace.lines().count() > 100, "{}", once.trace);
+        assert_eq!(once, again, "seed {seed}");
     }
 }
 

@@ -5,12 +5,14 @@
 //! ```
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ridethrough::call::Pending;
 use ridethrough_core::Outcome;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::greet::Greeting;
@@ -33,7 +35,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         if let Ok(answered) = timeout(time, all_said).await {
             return answered;
         }
-        self.ending.send_replace(true);
+        self.ending.begin();
         if let Some(Greeting { id, form, .. }) = self.greeting.take() {
             let unsent = fault::answer(&fault::unsent(form.method()), &self.advice);
             self.outbox.answer(Some(id.json()), &unsent);
@@ -70,14 +72,45 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
 /// Returns the outcome of a call. When the bridge ends, the call is cancelled, and the outcome says what is
 /// known then.
-pub(super) async fn outcome(mut pending: Pending, mut ending: watch::Receiver<bool>) -> Outcome {
+pub(super) async fn outcome(mut pending: Pending, ending: Ending) -> Outcome {
     tokio::select! {
         biased;
         outcome = &mut pending => return outcome,
-        // If the loop was dropped while its calls still run, they end too.
-        _ = ending.wait_for(|is_ending| *is_ending) => pending.cancel(),
+        () = ending.begins() => pending.cancel(),
     }
     pending.await.map_err(fault::cut_short)
+}
+
+/// Whether the calls that are out must end. Clones share one switch, which is turned once.
+///
+/// It wakes those who wait in their order. A `watch` channel of tokio wakes them in a random one, and a
+/// simulated world could not be repeated.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ending(Arc<EndingState>);
+
+#[derive(Debug, Default)]
+struct EndingState {
+    has_begun: AtomicBool,
+    begins: Notify,
+}
+
+impl Ending {
+    fn begin(&self) {
+        self.0.has_begun.store(true, Ordering::Release);
+        self.0.begins.notify_waiters();
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.0.has_begun.load(Ordering::Acquire)
+    }
+
+    pub(super) async fn begins(&self) {
+        // It is made before the check, so that a beginning in between is not missed.
+        let begins = self.0.begins.notified();
+        if !self.has_begun() {
+            begins.await;
+        }
+    }
 }
 
 /// A reader that gives no bytes and does not end.

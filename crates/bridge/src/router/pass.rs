@@ -188,7 +188,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         if kept == Some(None) {
             call = call.timeout(FIRST_LIST.min(self.manner.limit.unwrap_or(FIRST_LIST)));
         }
-        let outcome = outcome(call.answer(), self.ending.subscribe());
+        let outcome = outcome(call.answer(), self.ending.clone());
         let Some(page) = page else {
             return self.calls.begin(asked, None, async { End::Upstream(outcome.await) });
         };
@@ -207,11 +207,12 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         (gate, wait): (watch::Receiver<Gate>, Wait),
     ) {
         let limit = self.manner.limit.unwrap_or(FOR_EVER);
-        let (mut ending, method) = (self.ending.subscribe(), asked.method.clone());
+        let (ending, method) = (self.ending.clone(), asked.method.clone());
         self.calls.begin(asked, None, async move {
             let passed = tokio::select! {
+                biased;
                 passed = timeout(limit, login::pass(gate, wait)) => passed,
-                _ = ending.wait_for(|is_ending| *is_ending) => {
+                () = ending.begins() => {
                     return End::Upstream(Err(fault::unsent(&method)));
                 }
             };

@@ -20,7 +20,7 @@ async fn every_session_has_an_id_and_a_child_of_its_own() {
     rig.post(&two, json!({"jsonrpc": "2.0", "method": "notifications/b"})).await;
 
     assert_ne!(one, two);
-    assert!(one.bytes().all(|byte| byte.is_ascii_hexdigit()) && one.len() == 32, "{one}");
+    assert!(one.bytes().all(|byte| byte.is_ascii_alphanumeric()) && one.len() == 32, "{one}");
     assert_eq!(first.hear().await["method"], "notifications/a");
     assert_eq!(second.hear().await["method"], "notifications/b");
 }

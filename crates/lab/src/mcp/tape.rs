@@ -121,8 +121,10 @@ impl Tapes {
 
     fn play(&mut self, tape: usize, next: usize) -> TapePlayer {
         let (played, is_played) = watch::channel(next);
-        self.0[tape].played = is_played;
-        TapePlayer { tape, next, grown: self.0[tape].grown.subscribe(), played }
+        // A channel wakes its receivers in a random order, so each player has one of its own.
+        let (grown, has_grown) = watch::channel(self.0[tape].events.len());
+        (self.0[tape].played, self.0[tape].grown) = (is_played, grown);
+        TapePlayer { tape, next, grown: has_grown, played }
     }
 }
 

@@ -76,12 +76,11 @@ impl TokenSource {
                 return token;
             }
             // From here on: the end of our own look at the store is no news, and would make us look again.
-            let mut ended = self.ended.subscribe();
+            let ended = self.ended.notified();
             if let Some(token) = self.token_at_hand() {
                 return token;
             }
-            // The sender is ours, and lives as long as we do.
-            let _ = timeout(self.until_due(), ended.changed()).await;
+            let _ = timeout(self.until_due(), ended).await;
         }
     }
 

@@ -45,14 +45,14 @@ impl TokenSource {
 
     /// Waits until something has ended.
     pub(super) async fn wait_for_end(&self, patience: Instant) -> Result<Effect, NoCredentials> {
-        let mut ended = self.ended.subscribe();
+        let ended = self.ended.notified();
         // It may have ended before we began to look.
         let effect = self.want_token();
         if effect != Effect::Wait {
             return Ok(effect);
         }
-        match timeout_at(patience, ended.changed()).await {
-            Ok(_) => Ok(self.want_token()),
+        match timeout_at(patience, ended).await {
+            Ok(()) => Ok(self.want_token()),
             Err(_) => Err(trouble("it does not answer")),
         }
     }
@@ -67,8 +67,8 @@ impl TokenSource {
         if Instant::now() + left > patience {
             return Err(trouble(&format!("asked again in {} s", left.as_secs())));
         }
-        let mut ended = self.ended.subscribe();
-        let _ = timeout(left, ended.changed()).await;
+        let ended = self.ended.notified();
+        let _ = timeout(left, ended).await;
         Ok(self.want_token())
     }
 }

@@ -1,8 +1,10 @@
 //! The command `replay`: runs one world again and prints what happens, line by line.
 
 use std::io::{self, Write};
+use std::time::Instant;
 
 use anyhow::Result;
+use ridethrough_sim::run::repeats_after;
 use ridethrough_sim::world::Lived;
 
 use super::which::Which;
@@ -20,7 +22,7 @@ pub(crate) struct ReplayArgs {
 impl ReplayArgs {
     pub(super) fn play(self) -> Result<bool> {
         let world = self.which.world()?;
-        let lived = world.traced();
+        let lived = timed(|| world.traced());
         let out = &mut io::stdout().lock();
         if !self.quiet {
             writeln!(out, "faults: {}", world.faults)?;
@@ -29,6 +31,20 @@ impl ReplayArgs {
         tell(out, &lived)?;
         Ok(lived.violations.is_empty())
     }
+}
+
+/// Lives through a world, and says so if it may have another trace the next time.
+pub(super) fn timed(live: impl FnOnce() -> Lived) -> Lived {
+    let began = Instant::now();
+    let lived = live();
+    if !repeats_after(began.elapsed()) {
+        eprintln!(
+            "note: this took {:.1} s of real time, and h2 forgets streams after one: over HTTP/2 the trace may \
+             be another the next time\nhint: replay it when the machine has less to do",
+            began.elapsed().as_secs_f64()
+        );
+    }
+    lived
 }
 
 /// Prints what came of a world.

@@ -10,7 +10,7 @@ use ridethrough_sim::auth::{AuthFaults, AuthWorld};
 use ridethrough_sim::gateway::{GatewayFaults, GatewayWorld};
 use ridethrough_sim::world::Lived;
 
-use super::replay::tell;
+use super::replay::{tell, timed};
 use super::run::RunArgs;
 
 #[derive(clap::Args)]
@@ -65,7 +65,7 @@ fn replay(mut world: impl SeededWorld, faults: Option<&str>) -> Result<bool> {
     if let Some(text) = faults {
         *world.faults() = text.parse().map_err(|it: String| anyhow!(it))?;
     }
-    let lived = world.traced();
+    let lived = timed(|| world.traced());
     let out = &mut io::stdout().lock();
     writeln!(out, "faults: {}", world.faults())?;
     out.write_all(lived.trace.as_bytes())?;

@@ -97,7 +97,7 @@ impl House {
         let token = |principal: PrincipalShape| Token::new(principal.token()).expect(GOOD);
         let access = AccessPolicy::new([127, 0, 0, 1].into(), Some(token(PrincipalShape::Owner)));
         let access = access.allow_principal(Principal::new("bob"), token(PrincipalShape::Bob));
-        let settings = Settings::default().sessions(1000);
+        let settings = Settings::default().sessions(1000).undated();
         let server = Server::new(gateway.clone(), access, settings, |_| {});
         *lock(&self.running) = Some(RunningGateway { gateway, server, process });
     }
