@@ -61,8 +61,6 @@ pub(super) struct AuthOracle {
     /// What each process did lately: connects, and looks at the store.
     dials: BTreeMap<usize, VecDeque<Instant>>,
     loads: BTreeMap<usize, VecDeque<Instant>>,
-    /// Until when a demand for scope makes the calls of a process wait; `None` while its person is asked.
-    stepping_up: BTreeMap<usize, Option<Instant>>,
     /// How many processes were started.
     pub(super) started: u32,
 }
@@ -105,7 +103,6 @@ impl AuthOracle {
             said_no: BTreeMap::new(),
             dials: BTreeMap::new(),
             loads: BTreeMap::new(),
-            stepping_up: BTreeMap::new(),
             started: 0,
         }
     }

@@ -62,12 +62,6 @@ impl AuthOracle {
             self.note(|| format!("{token:?} is refused: {admission:?} {wanted}, call {call:?}"));
         }
         if let Some(call) = call.and_then(|it| self.calls.get_mut(&it)) {
-            if admission == Admission::MoreScope {
-                let soon = Instant::now() + Duration::from_secs(1);
-                // One that waits for its person goes on waiting.
-                let until = self.stepping_up.entry(call.process).or_insert(Some(soon));
-                *until = until.map(|_| soon);
-            }
             call.refusals += u32::from(admission == Admission::Unauthorized);
             call.is_short_of_scope |= admission == Admission::MoreScope;
         }
@@ -127,12 +121,8 @@ impl AuthOracle {
         let early_ends = self.early_ends.iter().filter(|at| **at >= began).count();
         // Row 22 of the contract: a call outlives one refused token, not two.
         let is_refused_twice = call.refusals >= 2 && early_ends >= 2;
-        // While one call waits for more scope, the machine lets none of its client go out.
-        let stepping_up = self.stepping_up.get(&call.process);
-        let is_held_up = stepping_up.is_some_and(|until| until.is_none_or(|until| until >= began));
         call.is_answer_lost
             || call.is_short_of_scope
-            || is_held_up
             || is_login_needed
             || is_moving
             || is_in_trouble

@@ -65,10 +65,6 @@ impl AuthOracle {
         if said_no.is_some_and(|ago| ago < Duration::from_secs(59)) {
             self.broken("a person who said no is left alone", format!("process {process}"));
         }
-        // It was asked for more scope a moment ago.
-        if let Some(until) = self.stepping_up.get_mut(&process) {
-            *until = until.filter(|until| *until < Instant::now());
-        }
         let granted = self.record.as_ref().map(|it| ScopeSet::from_text(&it.scope));
         let granted = granted.unwrap_or_default();
         // By a clock that was set, the better token of another process may look like one that has ended.
@@ -113,15 +109,6 @@ impl AuthOracle {
         let waiting = self.waiting.entry(process).or_default();
         *waiting += change;
         let waiting = *waiting;
-        let now = Instant::now();
-        if let Some(until) = self.stepping_up.get_mut(&process) {
-            match change {
-                // What was pasted was somebody else's: the person is waited for again.
-                1.. => *until = until.filter(|until| *until < now),
-                // The code is still to be exchanged, which has 10 s.
-                _ => *until = until.or(Some(now + Duration::from_secs(12))),
-            }
-        }
         if waiting > 1 {
             let what = format!("process {process} has {waiting}");
             self.broken("one login at a time", what);
