@@ -64,7 +64,9 @@ impl GatewayCall {
         self.record.begun(call, meant);
         let goes_through_rounds =
             self.caller.shape.manner == Manner::Rounds && self.tool.target.tool == ASKING_TOOL;
-        let most = if goes_through_rounds { self.deadline * 5 } else { self.deadline };
+        // Each request of such a caller has the deadline; the time of its person is its own.
+        let of_person = self.person.takes.unwrap_or_default();
+        let most = if goes_through_rounds { self.deadline * 5 + of_person } else { self.deadline };
         lock(&self.record.oracle).begun(call, number, self.order.is_safe, most);
         self.record
             .note(|| format!("call {call} is of {:?} as {}", self.tool.target, self.tool.name));
