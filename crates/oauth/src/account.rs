@@ -65,7 +65,8 @@ impl Account {
         self.log_in().await
     }
 
-    /// Finds out what a login would do: looks for the authorization server, and registers nothing.
+    /// Finds out what a login would do: looks for the authorization server, and registers nothing. Without a
+    /// challenge, the one counts by which a call was last refused, if there is any.
     pub async fn outlook(&self, challenge: Option<&Challenge>) -> LoginOutlook {
         self.tokens.outlook(challenge).await
     }
@@ -115,6 +116,12 @@ impl Account {
     /// ```
     pub fn watch(&self) -> LoginWatch {
         LoginWatch::new(self.tokens.clone())
+    }
+
+    /// Looks at once whether another process has logged in or out, which [`watch`](Self::watch) does from time to
+    /// time.
+    pub async fn look_at_store(&self) {
+        self.tokens.look_at_store().await;
     }
 
     /// Returns the scopes that a call lacked and that no person could be asked for, separated by spaces. A

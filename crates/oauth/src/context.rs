@@ -38,6 +38,8 @@ pub(crate) struct Context {
     pub(crate) metadata_document: Option<Client>,
     /// The token endpoint that a person vouches for.
     token_endpoint: Option<HttpUrl>,
+    /// Where the program answers the browser itself.
+    pub(crate) callback_url: Option<HttpUrl>,
 }
 
 impl Context {
@@ -46,6 +48,7 @@ impl Context {
         let server = HttpUrl::parse(url).map_err(SettingsError::ServerUrl)?;
         check_redirect(&oauth.redirect)?;
         let token_endpoint = token_endpoint(&oauth, &server)?;
+        let callback_url = oauth.callback_url.as_deref().map(callback_url).transpose()?;
         let metadata_document = oauth.client_metadata_url.as_deref().map(document).transpose()?;
         let store: Arc<dyn GrantStore> = match &oauth.store {
             Some(store) => store.clone(),
@@ -63,6 +66,7 @@ impl Context {
             preregistered: preregistered(&oauth),
             metadata_document,
             token_endpoint,
+            callback_url,
             store,
             server,
             oauth,
@@ -244,6 +248,15 @@ fn token_endpoint(oauth: &OAuth, server: &HttpUrl) -> Result<Option<HttpUrl>, Se
         if is_private { Ok(url) } else { Err(AddressError::PlainHttp) }
     });
     checked.map(Some).map_err(SettingsError::TokenEndpoint)
+}
+
+/// A code must not pass through other hands on its way to this program.
+fn callback_url(text: &str) -> Result<HttpUrl, SettingsError> {
+    let fault = || SettingsError::CallbackUrl(text.to_owned());
+    let url = HttpUrl::parse(text).map_err(|_| fault())?;
+    let is_private = url.as_str().starts_with("https:") || url.host_kind() == HostKind::Loopback;
+    let is_bare = url.query().is_none() && !text.contains('#');
+    if is_private && is_bare { Ok(url) } else { Err(fault()) }
 }
 
 fn check_redirect(to: &RedirectTo) -> Result<(), SettingsError> {

@@ -19,6 +19,9 @@ use crate::store::StoreError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
+    /// The browser cannot be sent back to this URL.
+    #[error("`callback_url` is `{0}`, must be https, or http on this machine, without a query")]
+    CallbackUrl(String),
     /// The URL of the client's metadata cannot be a client id.
     #[error("`client_metadata_url` is `{url}`, must be https with a path")]
     ClientMetadataUrl {

@@ -1,6 +1,6 @@
-//! The loopback listener: waits for the browser to come back from a login.
+//! Waits for the browser to come back from a login: on a port of this machine, or at a URL of the program's own.
 //!
-//! It listens on this machine only, and before the URL is opened. A request that is not the callback of this
+//! A port is listened on on this machine only, and before the URL is opened. A request that is not the callback of this
 //! login, by host, method, path or state, is answered 400 and changes nothing. Answers are fixed texts: words
 //! of a request are never in them. The first request with the state of the login ends it.
 
@@ -22,13 +22,12 @@ use crate::error::LoginFailure;
 use crate::person::Person;
 use crate::settings::RedirectTo;
 
-/// Waits for the browser on a port of this machine.
+/// Waits for the browser.
 #[derive(Debug)]
 pub(crate) struct CallbackListener {
+    /// The sockets of the port; none if the program answers the browser itself.
     sockets: [Option<TcpListener>; 2],
-    host: String,
-    path: String,
-    port: u16,
+    redirect_uris: Vec<HttpUrl>,
 }
 
 impl CallbackListener {
@@ -41,19 +40,22 @@ impl CallbackListener {
         let port = first.local_addr()?.port();
         // `localhost` may resolve to IPv6 first. Without IPv6 it resolves to IPv4 only.
         let second = bind(IpAddr::V6(Ipv6Addr::LOCALHOST), port).await.ok();
-        let (host, path) = (to.host.clone(), to.path.clone());
-        Ok(Self { sockets: [Some(first), second], host, path, port })
+        // With the host of the settings first, and then in the other spelling.
+        let other = if to.host == "localhost" { "127.0.0.1" } else { "localhost" };
+        let uri = |host: &str| HttpUrl::parse(&format!("http://{host}:{port}{}", to.path)).ok();
+        let redirect_uris = [to.host.as_str(), other].into_iter().filter_map(uri).collect();
+        Ok(Self { sockets: [Some(first), second], redirect_uris })
     }
 
-    /// Returns the redirect URIs: with the host of the settings, then in the other spelling.
-    pub(crate) fn redirect_uris(&self) -> Vec<HttpUrl> {
-        let other = if self.host == "localhost" { "127.0.0.1" } else { "localhost" };
-        [self.host.as_str(), other]
-            .iter()
-            .filter_map(|host| {
-                HttpUrl::parse(&format!("http://{host}:{}{}", self.port, self.path)).ok()
-            })
-            .collect()
+    /// Listens nowhere: the program answers the browser at this URL, and the callback comes by
+    /// [`Person::pasted`].
+    pub(crate) fn at(url: HttpUrl) -> Self {
+        Self { sockets: [None, None], redirect_uris: vec![url] }
+    }
+
+    /// Returns the redirect URIs, the preferred one first.
+    pub(crate) fn redirect_uris(&self) -> &[HttpUrl] {
+        &self.redirect_uris
     }
 
     /// Waits for the callback of this login, or for one that the person pastes.

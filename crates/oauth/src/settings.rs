@@ -40,6 +40,7 @@ pub struct OAuth {
     pub(crate) scopes: Option<ScopeSet>,
     pub(crate) profile: String,
     pub(crate) redirect: RedirectTo,
+    pub(crate) callback_url: Option<String>,
     pub(crate) resource: ResourceParameter,
     pub(crate) trusted_issuer: Option<String>,
     pub(crate) token_endpoint: Option<String>,
@@ -105,6 +106,7 @@ impl OAuth {
             scopes: None,
             profile: String::new(),
             redirect: RedirectTo::default(),
+            callback_url: None,
             resource: ResourceParameter::default(),
             trusted_issuer: None,
             token_endpoint: None,
@@ -210,6 +212,15 @@ impl OAuth {
     /// Sets where the browser is sent back to.
     pub fn redirect(mut self, to: RedirectTo) -> Self {
         self.redirect = to;
+        self
+    }
+
+    /// Sends the browser back to this URL of the program's own, instead of a port that is opened for the login.
+    ///
+    /// The program answers there, and hands the whole URL of the request to the login by
+    /// [`Person::pasted`](crate::person::Person::pasted), which checks it as any callback.
+    pub fn callback_url(mut self, url: impl Into<String>) -> Self {
+        self.callback_url = Some(url.into());
         self
     }
 

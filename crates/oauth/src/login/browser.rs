@@ -24,9 +24,15 @@ impl Login {
         found: &Found,
         person: &dyn Person,
     ) -> Result<GrantRecord, LoginFailure> {
-        let listener = CallbackListener::bind(&self.context.oauth.redirect, self.usual_port());
-        let listener = listener.await.map_err(LoginFailure::Listener)?;
-        let uris = listener.redirect_uris();
+        let listener = match &self.context.callback_url {
+            Some(url) => CallbackListener::at(url.clone()),
+            None => {
+                let port = self.usual_port();
+                let bound = CallbackListener::bind(&self.context.oauth.redirect, port).await;
+                bound.map_err(LoginFailure::Listener)?
+            }
+        };
+        let uris = listener.redirect_uris().to_vec();
         let scope = self.scope_request(found);
         let client = self.client(found, &scope.scopes, uris.clone()).await?;
         let key = self.dpop_key(found)?;

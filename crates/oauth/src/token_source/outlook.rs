@@ -1,7 +1,6 @@
 //! A login as far as it goes without a person, and one with what the server asked for.
 
 use ridethrough::credentials::Challenge;
-use ridethrough_oauth_core::challenge::Challenges;
 
 use super::{TokenSource, answer};
 use crate::login::{BegunBy, Login, LoginOutlook};
@@ -12,11 +11,11 @@ impl TokenSource {
         self.memory().challenges = answer::read(challenge);
     }
 
-    /// What a login would do.
+    /// What a login would do: with this challenge, or else with the one that a call was last refused with.
     pub(crate) async fn outlook(&self, challenge: Option<&Challenge>) -> LoginOutlook {
         self.remember_store().await;
-        let challenges = challenge.map_or_else(Challenges::default, answer::read);
-        let (_, recorded) = self.memory().for_login();
+        let (known, recorded) = self.memory().for_login();
+        let challenges = challenge.map_or(known, answer::read);
         let context = self.context.clone();
         let login =
             Login { context, challenges, scopes: None, recorded, begun_by: BegunBy::Person };

@@ -12,7 +12,7 @@ pub(super) fn answer(state: &mut State, _: &'static str, request: &Request) -> A
         return Answer::json(
             200,
             json!({"resource": resource, "authorization_servers": [issuer],
-                   "scopes_supported": ["mcp"]}),
+                   "scopes_supported": state.scopes}),
         );
     }
     if request.path != "/mcp" {
@@ -49,12 +49,12 @@ pub(super) fn answer(state: &mut State, _: &'static str, request: &Request) -> A
         }
     }
     match request.method.as_str() {
-        "POST" => message(&request.body, &scope, token.unwrap_or_default()),
+        "POST" => message(state.tools, &request.body, &scope, token.unwrap_or_default()),
         _ => Answer::new(405, ""),
     }
 }
 
-fn message(body: &str, scope: &str, token: &str) -> Answer {
+fn message(tools: &[&str], body: &str, scope: &str, token: &str) -> Answer {
     let message: Value = serde_json::from_str(body).unwrap();
     let result = match message["method"].as_str() {
         Some("initialize") => json!({
@@ -62,7 +62,10 @@ fn message(body: &str, scope: &str, token: &str) -> Answer {
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "guarded", "version": "1"},
         }),
-        Some("tools/list") => json!({"tools": []}),
+        Some("tools/list") => {
+            let tool = |name: &&str| json!({"name": name, "inputSchema": {"type": "object"}});
+            json!({"tools": tools.iter().map(tool).collect::<Vec<_>>()})
+        }
         Some("tools/call") if message["params"]["name"] == "admin" && !scope.contains("admin") => {
             let challenge = "Bearer error=\"insufficient_scope\", scope=\"admin\"";
             return Answer::new(403, "").with("www-authenticate", challenge);

@@ -71,6 +71,8 @@ pub(crate) struct State {
     pub(crate) access: BTreeMap<String, String>,
     /// The refresh tokens: whether each is valid, and its scope.
     pub(crate) refresh: BTreeMap<String, (bool, String)>,
+    /// The scopes that the MCP server publishes.
+    pub(crate) scopes: &'static [&'static str],
     /// The scope that the MCP server asks for when it refuses.
     pub(crate) challenge_scope: Option<&'static str>,
     /// The demands on proofs.
@@ -83,6 +85,8 @@ pub(crate) struct State {
     pub(crate) exchanges_for: &'static str,
     /// Signs access tokens; without one they are names.
     pub(crate) signer: Option<Signer>,
+    /// The tools that the MCP server lists.
+    pub(crate) tools: &'static [&'static str],
     /// What the last login was for.
     pub(crate) resource: String,
     pub(crate) number: u64,
@@ -173,12 +177,14 @@ impl State {
             codes: BTreeMap::new(),
             access: BTreeMap::new(),
             refresh: BTreeMap::new(),
+            scopes: &["mcp"],
             challenge_scope: None,
             proofs: Proofs::default(),
             refuses_every_nonce: false,
             bound: BTreeMap::new(),
             exchanges_for: "urn:ietf:params:oauth:token-type:id-jag",
             signer: None,
+            tools: &[],
             resource: String::new(),
             number: 0,
             log: Vec::new(),
