@@ -10,10 +10,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::{HeaderMap, Uri};
 
-use crate::backend::Principal;
+use crate::backend::{Principal, TokenOwners};
 use crate::token::Token;
 use crate::verify::{Identified, ProtectedResource, TokenRefused, VerifyToken};
 
@@ -140,6 +141,17 @@ impl AccessPolicy {
 
     /// Checks the `Host` and the `Origin` of a request.
     pub(crate) fn check_place(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Closed> {
+        self.check_host(uri, headers)?;
+        let mut origins = headers.get_all(ORIGIN).iter();
+        if origins.all(|origin| origin.to_str().is_ok_and(|it| self.knows_origin(it))) {
+            Ok(())
+        } else {
+            Err(Closed::Origin)
+        }
+    }
+
+    /// Checks the `Host` of a request.
+    pub(crate) fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Closed> {
         let mut named = headers.get_all(HOST).iter().peekable();
         if named.peek().is_none() && uri.host().is_none() {
             return Err(Closed::Host);
@@ -150,12 +162,7 @@ impl AccessPolicy {
         {
             return Err(Closed::Host);
         }
-        let mut origins = headers.get_all(ORIGIN).iter();
-        if origins.all(|origin| origin.to_str().is_ok_and(|it| self.knows_origin(it))) {
-            Ok(())
-        } else {
-            Err(Closed::Origin)
-        }
+        Ok(())
     }
 
     /// Checks the token of a request, and returns whose it is.
@@ -174,7 +181,11 @@ impl AccessPolicy {
         let shown = first.to_str().ok().and_then(|text| text.split_once(' '));
         let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         let Some((_, shown)) = shown else { return Err(Closed::WrongToken(None)) };
-        let shown = shown.trim();
+        self.identify(shown.trim()).await
+    }
+
+    /// Returns whose a token is.
+    async fn identify(&self, shown: &str) -> Result<Identified, Closed> {
         if let Some((principal, _)) = self.tokens.iter().find(|(_, token)| token.is(shown)) {
             return Ok(Identified { principal: principal.clone(), groups: Arc::default() });
         }
@@ -211,6 +222,12 @@ impl AccessPolicy {
             None => is_loopback_name(host),
         };
         place.and_then(host_of).is_some_and(is_local) || self.origins.contains(&origin)
+    }
+}
+
+impl TokenOwners for AccessPolicy {
+    fn owner_of<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Option<Principal>> {
+        Box::pin(async move { self.identify(token).await.ok().map(|it| it.principal) })
     }
 }
 

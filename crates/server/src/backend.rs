@@ -15,10 +15,12 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
+use http::{HeaderMap, StatusCode};
 use ridethrough_core::message::Json;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::page::{Page, PageRequest};
 use crate::parts::ParsedMessage;
 
 /// Opens conversations.
@@ -34,8 +36,8 @@ pub trait Backend: Send + Sync + 'static {
         caller.endpoint.is_empty()
     }
 
-    /// Whether requests of the stateless revision are understood here. Such a request then names in its `_meta`
-    /// what its sender can do, may be a later round of a call or be about a task, and may be answered by
+    /// Whether requests of the stateless revision are understood here. Such a request then says in its `_meta`
+    /// what its client calls itself and can do, may be a later round of a call or be about a task, and may be answered by
     /// `input_required` or by a task. By default it gets the form that older revisions have.
     fn understands_stateless(&self) -> bool {
         false
@@ -45,6 +47,27 @@ pub trait Backend: Send + Sync + 'static {
     fn is_ready(&self) -> bool {
         true
     }
+
+    /// Whether there is a page for people's browsers at this path. By default there is none.
+    fn has_page(&self, _path: &str) -> bool {
+        false
+    }
+
+    /// Answers a browser. Nobody has shown a token; whose one is that a form has, `tokens` says.
+    fn page<'a>(
+        &'a self,
+        _request: PageRequest,
+        _tokens: &'a dyn TokenOwners,
+    ) -> BoxFuture<'a, Page> {
+        let (status, headers) = (StatusCode::NOT_FOUND, HeaderMap::new());
+        Box::pin(async move { Page { status, headers, body: String::new() } })
+    }
+}
+
+/// Says whose a token is.
+pub trait TokenOwners: Send + Sync {
+    /// Returns the principal that is let in by this token, if one is.
+    fn owner_of<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Option<Principal>>;
 }
 
 /// For whom a conversation is opened.

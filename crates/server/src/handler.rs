@@ -25,6 +25,7 @@ use crate::cors;
 use crate::fault::{Over, error};
 use crate::greeting;
 use crate::headers::Headers;
+use crate::page::PageRequest;
 use crate::parts::ParsedMessage;
 use crate::posted::{self, Posted};
 use crate::reader::{Reader, place_of};
@@ -61,6 +62,9 @@ impl RequestHandler {
         connection: &Arc<Connection>,
         known: Option<Principal>,
     ) -> Reply {
+        if self.sessions.backend().has_page(request.uri().path()) {
+            return self.page(request).await;
+        }
         if let Err(closed) = self.access.check_place(request.uri(), request.headers()) {
             return reply::closed(&closed, None);
         }
@@ -70,6 +74,17 @@ impl RequestHandler {
             cors::let_read(&mut answer, origin);
         }
         answer
+    }
+
+    /// Answers a person's browser. A page of another site that leads here is checked by the backend.
+    async fn page(&self, request: Request<Incoming>) -> Reply {
+        if let Err(closed) = self.access.check_host(request.uri(), request.headers()) {
+            return reply::closed(&closed, None);
+        }
+        match PageRequest::read(request).await {
+            Ok(request) => reply::page(self.sessions.backend().page(request, &self.access).await),
+            Err(status) => empty(status),
+        }
     }
 
     /// Answers a request whose `Host` and `Origin` were accepted.

@@ -18,6 +18,7 @@ use crate::backend::Unavailable;
 use crate::calls::{LONGEST_ID, MOST_CALLS, NotTaken};
 use crate::fault::error;
 use crate::headers::{EVENTS, JSON};
+use crate::page::Page;
 use crate::parts::{MOST_PARTS, Unreadable};
 use crate::posted::Refused;
 use crate::reader::{Piece, Reader};
@@ -184,6 +185,13 @@ pub(crate) fn nothing_here() -> Reply {
 pub(crate) fn word(status: StatusCode, word: &'static str) -> Reply {
     let body = Full::new(Bytes::from_static(word.as_bytes()));
     with(reply(status, body.boxed_unsync()), CONTENT_TYPE, "text/plain")
+}
+
+/// Returns a page of the backend for a browser.
+pub(crate) fn page(page: Page) -> Reply {
+    let mut reply = reply(page.status, Full::new(Bytes::from(page.body)).boxed_unsync());
+    *reply.headers_mut() = page.headers;
+    reply
 }
 
 /// 405: the method is wrong.

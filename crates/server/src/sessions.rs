@@ -93,6 +93,10 @@ impl Sessions {
         self.table().get(id).filter(|session| session.caller == *caller).cloned()
     }
 
+    pub(crate) fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+
     /// Whether there is something at the endpoint for this caller.
     pub(crate) fn serves(&self, caller: &Caller) -> bool {
         self.backend.serves(caller)

@@ -143,6 +143,8 @@ impl StatelessCall {
     fn translated(&self, answer: Answer) -> Answer {
         let state = self.state.lock();
         match (&answer, state.missing) {
+            // It says how a person can log in although the client cannot be asked.
+            (Answer::Error(error), Some(_)) if needs_login(error) => answer,
             (Answer::Error(_), Some(missing)) => missing_capability(missing),
             _ => translated(answer, &self.state.method, state.sender.offers),
         }
@@ -208,6 +210,12 @@ async fn refuse(conversation: &SharedConversation, open: Vec<Question>, why: &st
         let refusal = Answer::refusal(code::INTERNAL_ERROR, why);
         conversation.answer(&question.id, &refusal).await;
     }
+}
+
+/// Whether an error of the backend says that a person must log in.
+fn needs_login(error: &Json) -> bool {
+    let kind = error.member("data").and_then(|data| data.member("kind"));
+    kind.is_some_and(|kind| kind.string().as_deref() == Some("loginNeeded"))
 }
 
 fn notification_text(method: &str, params: &Json) -> Bytes {

@@ -78,7 +78,7 @@ pub(crate) fn is_stateless(params: Option<&Json>) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kept {
     Nothing,
-    /// What the sender can do.
+    /// What the sender can do, and what it calls itself.
     Capabilities,
     /// That, and the members of a round.
     Round,
@@ -93,8 +93,8 @@ pub(crate) fn passed_on(params: &Json, token: Option<u64>, kept: Kept) -> Json {
         _ => params.without(&ROUND_KEYS),
     };
     let Some(meta) = params.member("_meta").filter(is_object) else { return params };
-    let ours = [VERSION, CLIENT_INFO, LOG_LEVEL, "progressToken", CAPABILITIES];
-    let ours = if kept == Kept::Nothing { &ours[..] } else { &ours[..4] };
+    let ours = [VERSION, LOG_LEVEL, "progressToken", CAPABILITIES, CLIENT_INFO];
+    let ours = if kept == Kept::Nothing { &ours[..] } else { &ours[..3] };
     let token = token.map(|token| ("progressToken".to_owned(), Json::from(token_json(token))));
     let meta = meta.without(ours).with_members(token);
     if meta == Json::empty_object() {
