@@ -9,9 +9,12 @@
 //! while something waits there, nothing more is taken from servers.
 
 mod addressed;
+mod asked_logins;
 mod calls;
 mod context;
 mod greeting;
+mod logging_in;
+mod own_words;
 mod passing;
 mod questions;
 mod relayed;
@@ -39,8 +42,9 @@ use crate::upstreams::{FromServer, Messages, Upstream, set_level};
 
 use calls::Calls;
 use context::Context;
+use own_words::{OwnWord, OwnWords};
 use passing::Request;
-use questions::{Questions, can_be_asked};
+use questions::{Questioner, Questions, can_be_asked};
 
 /// Opens a conversation for a caller.
 pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
@@ -48,11 +52,13 @@ pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
     let (said, inbox) = mpsc::channel::<Box<Said>>(1);
     let (open, closing) = oneshot::channel();
     let (mailbox, from_servers) = mpsc::channel(MAILBOX);
-    let (context, changes) = Context::new(state, caller, mailbox);
+    let (words, own_words) = OwnWords::new();
+    let (context, changes) = Context::new(state, caller, mailbox, words);
     let talk = Talk {
         context,
         letters,
         from_servers,
+        own_words,
         changes,
         calls: Calls::default(),
         questions: Questions::default(),
@@ -73,6 +79,8 @@ struct Talk {
     context: Arc<Context>,
     letters: mpsc::Receiver<Letter>,
     from_servers: Messages,
+    /// What the gateway itself says to the caller.
+    own_words: mpsc::UnboundedReceiver<OwnWord>,
     /// Tells of lists that may have changed.
     changes: watch::Receiver<()>,
     calls: Calls,
@@ -92,6 +100,7 @@ enum Woken {
     Letter(Letter),
     ListsChanged,
     Over,
+    Own(OwnWord),
     Said,
 }
 
@@ -104,6 +113,7 @@ impl Talk {
                 Woken::Letter(letter) => letter.into_iter().for_each(|it| self.take(it.message)),
                 Woken::ListsChanged => self.tell_changes(),
                 Woken::Over => break,
+                Woken::Own(word) => self.speak(word),
                 Woken::Said => {}
             }
             // A caller that always has more to say must not keep other tasks from the thread.
@@ -128,6 +138,7 @@ impl Talk {
             },
             // What belongs to a call is said before its answer.
             Some(from) = self.from_servers.recv(), if is_free => Woken::FromServer(from),
+            Some(word) = self.own_words.recv(), if is_free => Woken::Own(word),
             (id, answer) = self.calls.next(), if is_free => Woken::Ended(id, answer),
             Ok(()) = self.changes.changed(), if is_free => Woken::ListsChanged,
             letter = self.letters.recv(), if takes => match letter {
@@ -219,7 +230,8 @@ impl Talk {
             }
             Delivered::Question { question, method, params, .. } => {
                 let can = is_seen && can_be_asked(&method, &self.context.capabilities());
-                let number = can.then(|| self.questions.ask(link.clone(), question)).flatten();
+                let number = can.then(|| Questioner::Server(link.clone(), question));
+                let number = number.and_then(|it| self.questions.ask(it));
                 let Some(number) = number else {
                     let why = format!("the caller cannot be asked `{method}`");
                     return link.answer(question, Answer::refusal(code::METHOD_NOT_FOUND, &why));
@@ -231,11 +243,40 @@ impl Talk {
             }
             Delivered::Withdrawn { question } => {
                 let Some(number) = self.questions.withdraw(&link, question) else { return };
-                let why = "the server does not wait for the answer any more";
-                let params = Json::from(json!({ "requestId": number, "reason": why }));
-                self.say(ParsedMessage::notification(notification::CANCELLED, Some(&params)), call);
+                self.say_withdrawn(
+                    number,
+                    "the server does not wait for the answer any more",
+                    call,
+                );
             }
         }
+    }
+
+    /// Says to the caller what the gateway itself has to say.
+    fn speak(&mut self, word: OwnWord) {
+        match word {
+            OwnWord::Ask { key, method, params, call, answer } => {
+                // Without a number the answer is dropped, which is noticed.
+                let number = self.questions.ask(Questioner::Gateway(key, answer));
+                if let Some(number) = number {
+                    let id = Id::of_number(number);
+                    self.say(ParsedMessage::request(id, method, Some(&params)), call);
+                }
+            }
+            OwnWord::Tell { method, params, call } => {
+                self.say(ParsedMessage::notification(method, Some(&params)), call);
+            }
+            OwnWord::Withdraw(key) => {
+                if let Some(number) = self.questions.withdraw_own(key) {
+                    self.say_withdrawn(number, "nobody waits for the answer any more", None);
+                }
+            }
+        }
+    }
+
+    fn say_withdrawn(&mut self, number: u64, why: &str, call: Option<Json>) {
+        let params = Json::from(json!({ "requestId": number, "reason": why }));
+        self.say(ParsedMessage::notification(notification::CANCELLED, Some(&params)), call);
     }
 
     /// Returns the params of a notification with the URI that the caller knows.

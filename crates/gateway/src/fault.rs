@@ -7,6 +7,7 @@ use ridethrough::error::CallError;
 use ridethrough_core::Facts;
 use ridethrough_core::answer::words::harmless;
 use ridethrough_core::message::{Answer, Json, code};
+use ridethrough_server::Principal;
 use serde_json::json;
 
 use crate::quota::OverQuota;
@@ -58,6 +59,37 @@ pub(crate) fn no_link(server: &str, why: &str) -> Answer {
          hint: raise `links` of this server, or share one link: `share = \"all\"`"
     );
     Facts::unsent("noLink").at(server).answer(code::SERVER_ERROR, &message)
+}
+
+/// Returns the refusal of a call whose principal has no login at the server.
+pub(crate) fn login_needed(server: &str, principal: &Principal, way: &LoginWay<'_>) -> Answer {
+    let name = harmless(principal.name());
+    let failed = way.failed.map(|why| format!("; {}", harmless(why))).unwrap_or_default();
+    let mut facts = Facts::unsent("loginNeeded").at(server);
+    facts.url = way.url;
+    let command = format!("ridethrough login {server} --profile {}", way.profile);
+    let hint = match way.url {
+        Some(url) => format!("open {url} in a browser within ten minutes, and log in there"),
+        None => {
+            facts.command = Some(&command);
+            format!("run `{}` in a terminal", harmless(&command))
+        }
+    };
+    let message = format!(
+        "server `{server}`: a person must log in for `{name}` first\n  tried: the call was not run{failed}\n\
+         hint: {hint}; do not retry before that"
+    );
+    facts.answer(code::SERVER_ERROR, &message)
+}
+
+/// How a person can log in for a principal.
+pub(crate) struct LoginWay<'a> {
+    /// The gateway's page, if browsers can come to it.
+    pub(crate) url: Option<&'a str>,
+    /// The name of the principal's account in the store.
+    pub(crate) profile: &'a str,
+    /// Why the last attempt brought nothing.
+    pub(crate) failed: Option<&'a str>,
 }
 
 /// Returns the answer for a list that was never read and cannot be read now.

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ridethrough_server::{Backend, BoxFuture, Caller, Conversation, Unavailable};
+use ridethrough_server::{
+    Backend, BoxFuture, Caller, Conversation, Page, PageRequest, TokenOwners, Unavailable,
+};
 
 use crate::catalogue::{AccessRights, Approved};
 use crate::conversation;
@@ -50,6 +52,12 @@ impl Gateway {
         self.state.set_approved(server, approved);
     }
 
+    /// Sets where people's browsers find the gateway, without a path: `https://gateway.example.com`. Before that,
+    /// nobody can log in for a principal. It is set once.
+    pub fn set_public_url(&self, url: &str) {
+        self.state.set_public_url(url);
+    }
+
     /// Returns how each server is, in the order of the servers. Nothing is sent to any of them.
     pub async fn status(&self) -> Vec<UpstreamStatus> {
         let upstreams = self.state.upstreams();
@@ -81,6 +89,19 @@ impl Backend for Gateway {
     /// use is not there.
     fn serves(&self, caller: &Caller) -> bool {
         self.state.serves(caller)
+    }
+
+    fn has_page(&self, path: &str) -> bool {
+        self.state.has_page(path)
+    }
+
+    /// The pages at which people log in for principals.
+    fn page<'a>(
+        &'a self,
+        request: PageRequest,
+        tokens: &'a dyn TokenOwners,
+    ) -> BoxFuture<'a, Page> {
+        Box::pin(self.state.page(request, tokens))
     }
 }
 

@@ -16,6 +16,7 @@ mod catalogue;
 mod conversation;
 mod fault;
 mod gateway;
+mod logins;
 mod news;
 mod once;
 mod quota;

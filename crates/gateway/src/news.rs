@@ -18,6 +18,13 @@ pub enum GatewayNews {
     },
     /// Something about the catalogue.
     Catalogue(Notice),
+    /// A person has logged in to a server, for a principal.
+    LoggedIn {
+        /// The server.
+        server: Arc<str>,
+        /// The name of the principal.
+        principal: Arc<str>,
+    },
     /// A server could not be asked for its lists; what was last known stands in.
     Sick {
         /// The server.
@@ -32,6 +39,9 @@ impl fmt::Display for GatewayNews {
         match self {
             Self::Back { server } => write!(f, "`{server}` answers again"),
             Self::Catalogue(notice) => notice.fmt(f),
+            Self::LoggedIn { server, principal } => {
+                write!(f, "somebody has logged in to `{server}` for `{}`", harmless(principal))
+            }
             Self::Sick { server, why } => {
                 let why = harmless(why);
                 write!(f, "`{server}` cannot be asked, and what was last known stands in: {why}")

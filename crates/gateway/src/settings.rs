@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ridethrough::{ClientBuilder, Json};
 use ridethrough_core::message::ListKind;
+use ridethrough_oauth::{Account, OAuth};
 use ridethrough_server::{Principal, SealKey};
 
 use crate::catalogue::{AccessRights, Approved, NameStore, Rules, Share};
@@ -44,6 +45,17 @@ pub struct ServerSettings {
 pub trait Connect: Send + Sync + 'static {
     /// Returns a builder with the address or the program, and the credentials; or why there is none.
     fn builder(&self) -> Result<ClientBuilder, String>;
+
+    /// Returns how a person logs in to the server, if each principal has a login of its own there. The builder
+    /// has no credentials then. By default the gateway's credentials are those of all.
+    fn principal_login(&self) -> Option<OAuth> {
+        None
+    }
+
+    /// Lets a client take its tokens from the account of a principal.
+    fn with_account(&self, builder: ClientBuilder, account: Account) -> ClientBuilder {
+        builder.credentials(account)
+    }
 
     /// Whether the server is a process that is started for each link.
     fn is_local(&self) -> bool;
@@ -85,6 +97,8 @@ pub struct GatewaySettings {
     pub names: Option<Arc<dyn NameStore>>,
     /// What each principal may; by default all may everything.
     pub access: Option<AccessRights>,
+    /// Whether a person who logs in for a principal must show its token; by default they need not.
+    pub login_needs_token: bool,
     /// Where the calls of principals are counted; in this process by default.
     pub quotas: Arc<dyn QuotaStore>,
     /// Where the tasks of principals are kept; in this process by default.
@@ -104,6 +118,7 @@ impl Default for GatewaySettings {
             lists: None,
             names: None,
             access: None,
+            login_needs_token: false,
             quotas: Arc::new(MemoryQuotas::default()),
             tasks: Arc::new(MemoryTasks::default()),
             rounds: Arc::new(MemoryRounds::default()),

@@ -1,10 +1,11 @@
 //! What all conversations share: the servers, what each principal may, and who is told when lists change.
 
+mod login_pages;
 mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use ridethrough_core::message::ListKind;
@@ -14,13 +15,14 @@ use tokio::sync::{Semaphore, watch};
 use crate::catalogue::{
     AccessRights, Approved, Audience, Catalogue, Member, NameStore, Notice, Rights, Share, View,
 };
+use crate::logins::Tickets;
 use crate::news::GatewayNews;
 use crate::once::RoundStore;
 use crate::quota::QuotaStore;
 use crate::sealed::RouteSealer;
 use crate::settings::{GatewaySettings, ListStore, ServerSettings};
 use crate::tasks::TaskStore;
-use crate::upstreams::{Asker, Link, Listener, Upstream};
+use crate::upstreams::{Asker, CallbackUrl, Link, Listener, Upstream};
 
 /// What all conversations share.
 pub(crate) struct GatewayState {
@@ -45,6 +47,12 @@ pub(crate) struct GatewayState {
     /// What people were told about the catalogue, so that it is told once.
     told: Mutex<BTreeSet<String>>,
     next: AtomicU64,
+    /// What people log in by, for principals.
+    tickets: Mutex<Tickets>,
+    /// Whether a person who logs in for a principal must show its token.
+    login_needs_token: bool,
+    /// Where people's browsers find the gateway, if they can.
+    public_url: Arc<OnceLock<String>>,
 }
 
 /// A conversation that wants to hear of lists that change.
@@ -75,6 +83,9 @@ impl GatewayState {
             tell: Box::new(tell),
             told: Mutex::default(),
             next: AtomicU64::new(1),
+            tickets: Mutex::default(),
+            login_needs_token: settings.login_needs_token,
+            public_url: Arc::default(),
         };
         if let Some(names) = &state.names {
             state.catalogue().remember(names.read());
@@ -97,7 +108,7 @@ impl GatewayState {
             });
             let upstream = match place {
                 Some(place) => old.remove(place).recall_again(),
-                None => Upstream::new(settings),
+                None => Upstream::new(settings, self.callback()),
             };
             members.push(Member { name, rules, share: upstream.share(), approved });
             upstreams.push(upstream);
@@ -113,6 +124,11 @@ impl GatewayState {
         // Whoever sees what it saw before is told nothing.
         self.announce(None);
         old
+    }
+
+    /// Returns where authorization servers send browsers back to, as soon as that is known.
+    fn callback(&self) -> CallbackUrl {
+        CallbackUrl { public_url: self.public_url.clone(), path: login_pages::CALLBACK }
     }
 
     /// Sets what each principal may, from the next request on.

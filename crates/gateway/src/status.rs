@@ -10,7 +10,7 @@ use ridethrough_core::breaker::BreakerState;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
-use crate::upstreams::Upstream;
+use crate::upstreams::{Load, Upstream};
 
 /// How one server behind the gateway is. No header, no token and no URL is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +35,8 @@ pub struct UpstreamStatus {
     pub in_flight: usize,
     /// How many calls wait for a place.
     pub queued: usize,
+    /// How many calls wait for the answer of a person.
+    pub asking: usize,
     /// How many calls wait for a connection, a session or a moment.
     pub waiting: usize,
     /// When the next attempt begins after a failure.
@@ -77,7 +79,7 @@ pub(crate) async fn of(upstream: &Upstream) -> UpstreamStatus {
         .filter_map(|it| it.last_failure.as_ref().map(|(at, why)| (millis(it.now.since(*at)), why)))
         .min_by_key(|(ago, _)| *ago);
     let is_well = told.iter().all(|it| it.as_ref().is_some_and(is_well));
-    let (in_flight, queued) = upstream.bulkhead.load();
+    let Load { in_flight, queued, aside } = upstream.bulkhead.load();
     UpstreamStatus {
         name: upstream.name().to_string(),
         state: match (links.is_empty(), is_well, upstream.was_reached()) {
@@ -98,6 +100,7 @@ pub(crate) async fn of(upstream: &Upstream) -> UpstreamStatus {
             .max(),
         in_flight,
         queued,
+        asking: aside,
         waiting: known.iter().map(|it| it.calls_waiting).sum(),
         next_attempt_ms: known
             .iter()

@@ -12,7 +12,7 @@ mod link;
 mod lists;
 mod upstream;
 
-pub(crate) use bulkhead::{Bulkhead, Full};
+pub(crate) use bulkhead::{Bulkhead, Full, Load};
 pub(crate) use link::{FromServer, Link, LinkSettings, Listener, MessageSender, Messages};
 pub(crate) use lists::{Refresh, fetch};
-pub(crate) use upstream::{Asker, Upstream, set_level};
+pub(crate) use upstream::{Asker, CallbackUrl, Upstream, set_level};

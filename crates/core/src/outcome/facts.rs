@@ -35,6 +35,9 @@ pub struct Facts<'a> {
     /// The command that logs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<&'a str>,
+    /// The page at which a person logs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<&'a str>,
     /// The server that was called, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<&'a str>,
@@ -53,6 +56,7 @@ impl<'a> Facts<'a> {
             retry_after_ms: None,
             said: None,
             command: None,
+            url: None,
             server: None,
         }
     }

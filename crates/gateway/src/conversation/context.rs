@@ -1,6 +1,6 @@
 //! What the requests of one conversation share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ridethrough::server::Identity;
@@ -8,6 +8,8 @@ use ridethrough_core::message::{Json, ListKind};
 use ridethrough_server::Caller;
 use tokio::sync::watch;
 
+use super::asked_logins::AskedLogins;
+use super::own_words::OwnWords;
 use crate::catalogue::{Scope, View};
 use crate::state::GatewayState;
 use crate::upstreams::{Asker, MessageSender};
@@ -19,7 +21,11 @@ pub(crate) struct Context {
     pub(crate) scope: Scope,
     pub(crate) caller: Caller,
     mailbox: MessageSender,
+    /// What the gateway itself says to the caller.
+    pub(crate) words: OwnWords,
     said: Mutex<CallerWords>,
+    /// The logins that the caller is being asked for.
+    pub(crate) logins: AskedLogins,
 }
 
 /// What the caller has said and seen.
@@ -29,6 +35,8 @@ struct CallerWords {
     level: Option<Json>,
     /// The fingerprint of each list that it was shown.
     seen: BTreeMap<ListKind, u64>,
+    /// The servers whose page its person did not want to see.
+    declined: BTreeSet<Arc<str>>,
 }
 
 impl Context {
@@ -37,14 +45,15 @@ impl Context {
         state: Arc<GatewayState>,
         caller: Caller,
         mailbox: MessageSender,
+        words: OwnWords,
     ) -> (Arc<Self>, watch::Receiver<()>) {
         let (number, changes) = state.enter(&caller.principal);
         let scope = match &*caller.endpoint {
             "" => Scope::All,
             _ => Scope::One(caller.endpoint.clone()),
         };
-        let said = Mutex::default();
-        (Arc::new(Self { state, number, scope, caller, mailbox, said }), changes)
+        let (said, logins) = (Mutex::default(), AskedLogins::default());
+        (Arc::new(Self { state, number, scope, caller, mailbox, words, said, logins }), changes)
     }
 
     /// Returns what the caller sees and may now.
@@ -69,6 +78,7 @@ impl Context {
         }
     }
 
+    /// Takes down what the caller says of itself in its greeting.
     pub(crate) fn introduce(&self, identity: Option<Identity>) {
         self.said().identity = identity;
     }
@@ -77,6 +87,21 @@ impl Context {
         let said = self.said();
         let can = said.identity.as_ref().map(|it| it.capabilities.clone());
         can.unwrap_or_else(Json::empty_object)
+    }
+
+    /// Returns what the client calls itself, if it is one and has said so in its greeting.
+    pub(crate) fn client_info(&self) -> Option<Json> {
+        let said = self.said();
+        said.identity.as_ref().filter(|_| !self.caller.is_stateless).map(|it| it.info.clone())
+    }
+
+    /// Records that the caller's person does not want to log in to a server. They are not asked again.
+    pub(crate) fn decline(&self, server: &Arc<str>) {
+        self.said().declined.insert(server.clone());
+    }
+
+    pub(crate) fn has_declined(&self, server: &str) -> bool {
+        self.said().declined.contains(server)
     }
 
     pub(crate) fn set_level(&self, level: Json) {

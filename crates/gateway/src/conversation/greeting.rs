@@ -55,6 +55,27 @@ pub(crate) fn together(revision: &str, servers: &[Description]) -> Json {
     Json::from(greeting)
 }
 
+/// Returns a greeting that says at which pages a person must log in before more is listed.
+pub(crate) fn with_logins<'a>(
+    greeting: Json,
+    logins: impl Iterator<Item = (&'a Arc<str>, Option<String>)>,
+) -> Json {
+    let said = greeting.member("instructions").and_then(|it| it.read::<String>());
+    let mut told: Vec<String> = said.into_iter().collect();
+    let count = told.len();
+    told.extend(logins.map(|(server, url)| {
+        let way = match url {
+            Some(url) => format!("ask them to open {url} in a browser, within ten minutes"),
+            None => "a call to it says where".to_owned(),
+        };
+        format!("# {server}\n\n`{server}` lists nothing before a person has logged in: {way}.")
+    }));
+    if told.len() == count {
+        return greeting;
+    }
+    splice::with_member(&greeting, "instructions", &splice::text(&told.join("\n\n")))
+}
+
 /// Returns the greeting of one server: its own, in the caller's revision and with what the gateway adds.
 pub(crate) fn alone(revision: &str, server: &Description) -> Json {
     let Some(said) = &server.said else {

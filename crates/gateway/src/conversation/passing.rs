@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough_core::message::reserved::CAPABILITIES;
+use ridethrough::error::{CallError, Delivery, Kind};
+use ridethrough_core::message::reserved::{CAPABILITIES, CLIENT_INFO};
 use ridethrough_core::message::{Answer, Json, code, splice};
 
 use super::context::Context;
+use super::logging_in::{WaitingCall, log_in};
 use super::relayed::relayed;
 use crate::fault;
+use crate::logins::PrincipalLogin;
 use crate::quota::{Limits, OverQuota, QuotaPlace};
 use crate::upstreams::{Full, Upstream};
 
@@ -20,6 +23,8 @@ pub(crate) struct Request {
     pub(crate) params: Option<Json>,
     /// What the sender of a stateless request can do.
     pub(crate) capabilities: Option<Json>,
+    /// What the client of a stateless request calls itself.
+    pub(crate) client: Option<Json>,
 }
 
 impl Request {
@@ -31,22 +36,31 @@ impl Request {
         method: Box<str>,
         params: Option<Json>,
     ) -> Self {
-        let plain =
-            |params| Self { id: id.clone(), method: method.clone(), params, capabilities: None };
+        let plain = |params| {
+            let (id, method) = (id.clone(), method.clone());
+            Self { id, method, params, capabilities: None, client: None }
+        };
         let Some(whole) = params.as_ref().filter(|_| context.caller.is_stateless) else {
             return plain(params);
         };
         let Some(meta) = whole.member("_meta").filter(splice::is_object) else {
             return plain(params);
         };
-        let capabilities = meta.member(CAPABILITIES);
-        let meta = meta.without(&[CAPABILITIES]);
+        let [capabilities, client] = meta.pick([CAPABILITIES, CLIENT_INFO]);
+        let client = client.filter(splice::is_object).map(|it| splice::copied(&it));
+        let meta = meta.without(&[CAPABILITIES, CLIENT_INFO]);
         let params = if meta == Json::empty_object() {
             whole.without(&["_meta"])
         } else {
             splice::with_member(whole, "_meta", &meta)
         };
-        Self { capabilities, ..plain(Some(params)) }
+        Self { capabilities, client, ..plain(Some(params)) }
+    }
+
+    /// Returns what a login must know of the call that waits for it.
+    pub(crate) fn waiting(&self) -> WaitingCall<'_> {
+        let (capabilities, client) = (self.capabilities.as_ref(), self.client.as_ref());
+        WaitingCall { id: Some(&self.id), capabilities, client }
     }
 }
 
@@ -62,41 +76,99 @@ pub(crate) async fn pass(
     }
 }
 
-/// Passes a request on to a server, which has a place for it or not. It counts for no quota.
+/// Passes a request on to a server, which has a place for it or not. It counts for no quota. Where each principal
+/// has a login of its own, it waits for that if there is none.
 pub(crate) async fn send(
     context: &Arc<Context>,
     upstream: &Arc<Upstream>,
     request: Request,
 ) -> Answer {
-    let name = upstream.name();
-    let _place = match upstream.bulkhead.enter().await {
-        Ok(place) => place,
-        Err(Full) => {
-            return fault::full(name, upstream.settings.places, upstream.settings.queue);
+    let login = match upstream.login(&context.caller.principal) {
+        None => return attempt(context, upstream, &request).await.said(upstream),
+        Some(Err(why)) => return fault::no_link(upstream.name(), &why),
+        Some(Ok(login)) => login,
+    };
+    if is_login_missing(&login).await
+        && let Err(answer) = log_in(context, upstream, &login, request.waiting()).await
+    {
+        return answer;
+    }
+    let tried = attempt(context, upstream, &request).await;
+    if !tried.wants_login(&login) {
+        return tried.said(upstream);
+    }
+    match log_in(context, upstream, &login, request.waiting()).await {
+        Ok(()) => attempt(context, upstream, &request).await.said(upstream),
+        Err(answer) => answer,
+    }
+}
+
+/// Whether it is known that the server would refuse the call for want of a login. A refusal that may be a fault of
+/// the server is looked at again.
+async fn is_login_missing(login: &PrincipalLogin) -> bool {
+    let is_lasting = || login.needed().is_some_and(|reason| !reason.may_pass());
+    if !is_lasting() {
+        return false;
+    }
+    // Somebody may have logged in by another program.
+    login.account.look_at_store().await;
+    is_lasting()
+}
+
+/// How an attempt to make a call ended.
+enum Attempt {
+    Answered(Answer),
+    /// Without an answer of the server.
+    Failed(CallError),
+    /// Before it began.
+    Refused(Answer),
+}
+
+impl Attempt {
+    /// Whether the server did not run the call, because a person must log in first.
+    fn wants_login(&self, login: &PrincipalLogin) -> bool {
+        matches!(self, Self::Failed(error) if error.kind == Kind::Unauthorized
+            && error.delivery != Delivery::Unknown
+            && login.needed().is_some())
+    }
+
+    fn said(self, upstream: &Upstream) -> Answer {
+        let name = upstream.name();
+        match self {
+            Self::Answered(answer) => relayed(name, answer),
+            Self::Failed(error) => relayed(name, fault::unanswered(name, &error)),
+            Self::Refused(answer) => answer,
         }
+    }
+}
+
+async fn attempt(context: &Arc<Context>, upstream: &Arc<Upstream>, request: &Request) -> Attempt {
+    let (name, settings) = (upstream.name(), &upstream.settings);
+    let place = match upstream.bulkhead.enter().await {
+        Ok(place) => Arc::new(place),
+        Err(Full) => return Attempt::Refused(fault::full(name, settings.places, settings.queue)),
     };
     let link = match context.state.link(upstream, &context.asker()) {
         Ok(link) => link,
-        Err(why) => return fault::no_link(name, &why),
+        Err(why) => return Attempt::Refused(fault::no_link(name, &why)),
     };
     let has_progress = wants_progress(request.params.as_ref());
     let waits = &*request.method == "tasks/result";
-    let mut call = link.client.request(&*request.method, request.params);
-    if let Some(time) = upstream.settings.timeout.or(waits.then_some(WORK)) {
+    let mut call = link.client.request(&*request.method, request.params.clone());
+    if let Some(time) = settings.timeout.or(waits.then_some(WORK)) {
         call = call.timeout(time);
     }
-    if let Some(capabilities) = request.capabilities {
+    if let Some(capabilities) = request.capabilities.clone() {
         // The caller handles rounds and tasks itself, and says what it can do.
         call = call.passing_input().capabilities(capabilities);
     }
     let (call, track) = call.tracked();
-    let _known = link.know(track, context.number, request.id);
+    let _known = link.know(track, context.number, request.id.clone(), place);
     let outcome = call.answer().await;
     if has_progress {
         link.settle().await;
     }
-    let answer = outcome.unwrap_or_else(|error| fault::unanswered(name, &error));
-    relayed(name, answer)
+    outcome.map_or_else(Attempt::Failed, Attempt::Answered)
 }
 
 /// Returns the answer for a server that is not in the config any more.

@@ -1,43 +1,65 @@
-//! Questions of servers that the caller was asked and has not answered, each under a number of the
-//! conversation's own: two servers may use one number.
+//! Questions that the caller was asked and has not answered, each under a number of the conversation's own: two
+//! servers may use one number, and the gateway asks, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ridethrough::event::QuestionId;
 use ridethrough_core::message::{Answer, Json};
+use tokio::sync::oneshot;
 
 use crate::upstreams::Link;
 
 /// The questions that wait for an answer.
 #[derive(Default)]
 pub(crate) struct Questions {
-    open: BTreeMap<u64, (Arc<Link>, QuestionId)>,
+    open: BTreeMap<u64, Questioner>,
     last: u64,
+}
+
+/// Whose question it is.
+pub(crate) enum Questioner {
+    /// The gateway's own, by its key.
+    Gateway(u64, oneshot::Sender<Answer>),
+    /// A server's.
+    Server(Arc<Link>, QuestionId),
 }
 
 impl Questions {
     /// Gives a question its number; `None` if there are too many.
-    pub(crate) fn ask(&mut self, link: Arc<Link>, question: QuestionId) -> Option<u64> {
+    pub(crate) fn ask(&mut self, questioner: Questioner) -> Option<u64> {
         if self.open.len() == MOST {
             return None;
         }
         self.last += 1;
-        self.open.insert(self.last, (link, question));
+        self.open.insert(self.last, questioner);
         Some(self.last)
     }
 
     /// Passes the caller's answer on. An answer to nothing is ignored.
     pub(crate) fn answer(&mut self, number: u64, answer: Answer) {
-        if let Some((link, question)) = self.open.remove(&number) {
-            link.answer(question, answer);
+        match self.open.remove(&number) {
+            // Nobody may wait for it any more.
+            Some(Questioner::Gateway(_, waiting)) => drop(waiting.send(answer)),
+            Some(Questioner::Server(link, question)) => link.answer(question, answer),
+            None => {}
         }
     }
 
-    /// Takes a question back. Returns its number, if the caller was asked it.
+    /// Takes a question of a server back. Returns its number, if the caller was asked it.
     pub(crate) fn withdraw(&mut self, link: &Arc<Link>, question: QuestionId) -> Option<u64> {
-        let is_it =
-            |(asker, id): &(Arc<Link>, QuestionId)| Arc::ptr_eq(asker, link) && *id == question;
+        self.withdraw_where(|it| match it {
+            Questioner::Gateway(..) => false,
+            Questioner::Server(asker, id) => Arc::ptr_eq(asker, link) && *id == question,
+        })
+    }
+
+    /// Takes a question of the gateway back. Returns its number, if it is open.
+    pub(crate) fn withdraw_own(&mut self, key: u64) -> Option<u64> {
+        self.withdraw_where(|it| matches!(it, Questioner::Gateway(own, _) if *own == key))
+    }
+
+    fn withdraw_where(&mut self, is_it: impl Fn(&Questioner) -> bool) -> Option<u64> {
         let number = self.open.iter().find(|(_, it)| is_it(it)).map(|(number, _)| *number)?;
         self.open.remove(&number);
         Some(number)
@@ -54,6 +76,11 @@ pub(crate) fn can_be_asked(method: &str, capabilities: &Json) -> bool {
         _ => return true,
     };
     capabilities.member(needed).is_some()
+}
+
+/// Whether a client with these capabilities can show a person a URL.
+pub(crate) fn can_show_pages(capabilities: &Json) -> bool {
+    capabilities.member("elicitation").is_some_and(|it| it.member("url").is_some())
 }
 
 /// A person answers few at once.

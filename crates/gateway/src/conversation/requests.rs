@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use super::addressed::Addressed;
 use super::context::Context;
 use super::greeting::{self, Description};
+use super::logging_in::{log_in, login_url, offer_login, refusal_of_list};
 use super::passing::{Request, gone, pass};
 use super::{rounds, tasks};
 use crate::catalogue::{BadCursor, Route, Scope};
@@ -28,7 +29,7 @@ pub(crate) async fn answer(context: Arc<Context>, request: Request) -> Answer {
         return greet(&context, request.params.as_ref()).await;
     }
     if let Some(kind) = ListKind::of_method(method) {
-        return list(&context, kind, request.params.as_ref()).await;
+        return list(&context, kind, &request).await;
     }
     if tasks::is_about_one(method) {
         return tasks::about_one(&context, request).await;
@@ -68,6 +69,17 @@ async fn unresolved(
     addressed: &Addressed,
     unread: &[Arc<str>],
 ) -> Answer {
+    if let Some(upstream) = waiting_for_login(context, addressed, unread)
+        && let Some(Ok(login)) = upstream.login(&context.caller.principal)
+    {
+        if let Err(answer) = log_in(context, &upstream, &login, request.waiting()).await {
+            return answer;
+        }
+        return match resolve(context, addressed).await {
+            Ok(route) => call(context, request, addressed, &route).await,
+            Err(unread) => fault::unknown(addressed.what(), addressed.text(), &unread),
+        };
+    }
     match addressed {
         Addressed::Uri(uri) if &*request.method == "completion/complete" => {
             match &*completing(context) {
@@ -81,6 +93,21 @@ async fn unresolved(
         Addressed::Uri(uri) if unread.is_empty() => fault::no_resource(uri),
         _ => fault::unknown(addressed.what(), addressed.text(), unread),
     }
+}
+
+/// Returns the server that could not be asked for want of a login, if a name begins as those of that server do.
+fn waiting_for_login(
+    context: &Context,
+    addressed: &Addressed,
+    unread: &[Arc<str>],
+) -> Option<Arc<Upstream>> {
+    let Addressed::Name(_, name) = addressed else { return None };
+    let is_meant = |it: &Arc<Upstream>| {
+        let prefix = it.settings.rules.wanted_name(it.name(), "");
+        let is_waiting = it.needs_login(&context.caller.principal);
+        is_waiting && !prefix.is_empty() && name.starts_with(&prefix)
+    };
+    unread.iter().filter_map(|name| context.state.upstream(name)).find(is_meant)
 }
 
 /// Returns the servers that complete arguments, or may for all that is known, and whose resources the caller
@@ -126,13 +153,19 @@ async fn greet(context: &Arc<Context>, params: Option<&Json>) -> Answer {
         }
     };
     let described: Vec<_> = upstreams.iter().map(described).collect();
-    Answer::Result(match (&context.scope, &*described) {
+    let greeted = match (&context.scope, &*described) {
         (Scope::One(_), [server]) => greeting::alone(revision, server),
         _ => greeting::together(revision, &described),
-    })
+    };
+    let waiting = upstreams.iter().filter(|it| it.needs_login(&view.principal));
+    // What many clients are told is kept for longer than a ticket lasts.
+    let is_one = !context.caller.is_stateless;
+    let url = |it: &Arc<Upstream>| is_one.then(|| login_url(context, it, None)).flatten();
+    Answer::Result(greeting::with_logins(greeted, waiting.map(|it| (it.name(), url(it)))))
 }
 
-async fn list(context: &Context, kind: ListKind, params: Option<&Json>) -> Answer {
+async fn list(context: &Arc<Context>, kind: ListKind, request: &Request) -> Answer {
+    let (params, client) = (request.params.as_ref(), request.client.as_ref());
     let cursor = params.and_then(|it| it.member("cursor")).filter(|it| it.as_str() != "null");
     let cursor = cursor.map(|it| it.string().unwrap_or_default().into_owned());
     let (state, view) = (&context.state, context.view());
@@ -146,9 +179,17 @@ async fn list(context: &Context, kind: ListKind, params: Option<&Json>) -> Answe
     };
     // Rights may have changed while servers were asked.
     let view = context.view();
+    let waiting = state.seen(&view).into_iter().filter(|it| it.needs_login(&view.principal));
+    let waiting: Vec<_> = waiting.collect();
+    // A client without a session can be asked only in answer to a call.
+    let is_asked = |_: &&Arc<Upstream>| !context.caller.is_stateless;
+    waiting.iter().filter(is_asked).for_each(|it| offer_login(context, it));
     if let (Scope::One(server), false) = (&view.scope, stale.is_empty())
         && !state.catalogue().knows(server, kind, &view)
     {
+        if let Some(waiting) = waiting.first() {
+            return refusal_of_list(context, waiting, client);
+        }
         let why = state.upstream(server).and_then(|it| GatewayState::why_unread(&it, kind, &view));
         return fault::unread(server, kind.method(), why.as_deref());
     }

@@ -160,6 +160,7 @@ async fn described_now(context: &Arc<Context>, task: KeptTask) -> Option<Json> {
         method: "tasks/get".into(),
         params: Some(params),
         capabilities: None,
+        client: None,
     };
     let asked = timeout(PATIENCE, send(context, &upstream, request)).await;
     match asked {

@@ -175,7 +175,10 @@ impl GatewayState {
             }
             before
         };
-        self.tell_health(upstream, before, fetched.as_ref().err());
+        // That a person must log in for one principal says nothing about the server.
+        if !upstream.needs_login(principal) {
+            self.tell_health(upstream, before, fetched.as_ref().err());
+        }
         if let Ok(elements) = fetched {
             self.keep(upstream, wide, kind, elements);
         }
@@ -294,6 +297,17 @@ impl GatewayState {
             // No caller has seen it.
             return;
         }
+        self.read_again(upstream, owner, kind, link);
+    }
+
+    /// Reads a list again over a link; if it is being read, once more after that.
+    pub(super) fn read_again(
+        self: &Arc<Self>,
+        upstream: &Arc<Upstream>,
+        owner: &Audience,
+        kind: ListKind,
+        link: &Arc<Link>,
+    ) {
         {
             let mut lists = lock(&upstream.lists);
             let list = lists.entry((owner.clone(), kind)).or_default();

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use futures_util::future::FutureExt;
 use ridethrough::Client;
 use ridethrough::call::{ExchangeId, Track};
 use ridethrough::event::{Answer, Delivered, Inbox, QuestionId};
@@ -16,12 +17,17 @@ use ridethrough_server::Principal;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
+use super::bulkhead::Place;
+use crate::logins::PrincipalLogin;
+
 /// A link to a server.
 pub(crate) struct Link {
     pub(crate) client: Client,
     pub(crate) server: Arc<str>,
     /// For whom it was opened.
     pub(crate) principal: Principal,
+    /// The login of that principal, if each has its own. It stays at hand as long as the link is open.
+    _login: Option<Arc<PrincipalLogin>>,
     users: Mutex<Users>,
     orders: mpsc::UnboundedSender<Box<LinkOrder>>,
     /// A place among the links that may be open.
@@ -53,6 +59,7 @@ pub(crate) trait Listener: Send + Sync + 'static {
 pub(crate) struct LinkSettings {
     pub(crate) server: Arc<str>,
     pub(crate) principal: Principal,
+    pub(crate) login: Option<Arc<PrincipalLogin>>,
     pub(crate) places: Vec<OwnedSemaphorePermit>,
     /// How long it may be unused; `None` if it belongs to one conversation, and lives as long.
     pub(crate) idle: Option<Duration>,
@@ -61,6 +68,8 @@ pub(crate) struct LinkSettings {
 struct Users {
     conversations: BTreeMap<u64, MessageSender>,
     calls: BTreeMap<u64, LinkCall>,
+    /// The calls whose callers were asked something, by the question.
+    questions: BTreeMap<QuestionId, u64>,
     /// Which conversation wants to hear of which resource.
     subscriptions: BTreeSet<(String, u64)>,
     /// Which conversation has begun, or asked about, which task.
@@ -74,6 +83,7 @@ struct LinkCall {
     track: Track,
     conversation: u64,
     id: Json,
+    place: Arc<Place>,
 }
 
 /// What the task of a link is asked to do.
@@ -97,11 +107,12 @@ impl Link {
         settings: LinkSettings,
         listener: impl Listener,
     ) -> Arc<Self> {
-        let LinkSettings { server, principal, places, idle } = settings;
+        let LinkSettings { server, principal, login, places, idle } = settings;
         let (orders, given) = mpsc::unbounded_channel();
         let users = Users {
             conversations: BTreeMap::new(),
             calls: BTreeMap::new(),
+            questions: BTreeMap::new(),
             subscriptions: BTreeSet::new(),
             tasks: BTreeSet::new(),
             next: 0,
@@ -109,7 +120,15 @@ impl Link {
         };
         let inbox = client.inbox();
         let users = Mutex::new(users);
-        let link = Arc::new(Self { client, server, principal, users, orders, _places: places });
+        let link = Arc::new(Self {
+            client,
+            server,
+            principal,
+            _login: login,
+            users,
+            orders,
+            _places: places,
+        });
         tokio::spawn(listen(Arc::downgrade(&link), inbox, given, idle, listener));
         link
     }
@@ -155,19 +174,43 @@ impl Link {
     }
 
     /// Makes a call of a conversation known, so that what belongs to it finds its way.
-    pub(crate) fn know(&self, track: Track, conversation: u64, id: Json) -> KnownCall<'_> {
+    pub(crate) fn know(
+        &self,
+        track: Track,
+        conversation: u64,
+        id: Json,
+        place: Arc<Place>,
+    ) -> KnownCall<'_> {
         let mut users = self.users();
         users.next += 1;
         users.last_use = Instant::now();
         let number = users.next;
-        users.calls.insert(number, LinkCall { track, conversation, id });
+        users.calls.insert(number, LinkCall { track, conversation, id, place });
         KnownCall { link: self, number }
     }
 
-    /// Answers a question of the server.
+    /// Answers a question of the server, as soon as its call has a place again.
     pub(crate) fn answer(&self, question: QuestionId, answer: Answer) {
-        // A link whose task has ended has no server that waits.
-        let _ = self.orders.send(Box::new(LinkOrder::Answer(question, answer)));
+        let orders = self.orders.clone();
+        self.when_placed(question, move || {
+            // A link whose task has ended has no server that waits.
+            let _ = orders.send(Box::new(LinkOrder::Answer(question, answer)));
+        });
+    }
+
+    /// Gives the call of a question its place back, and then does this.
+    fn when_placed(&self, question: QuestionId, then: impl FnOnce() + Send + 'static) {
+        let place = {
+            let mut users = self.users();
+            let call = users.questions.remove(&question);
+            call.and_then(|call| users.calls.get(&call)).map(|call| call.place.clone())
+        };
+        let Some(place) = place else { return then() };
+        let mut placed = async move { place.question_answered().await }.boxed();
+        match placed.as_mut().now_or_never() {
+            Some(()) => then(),
+            None => drop(tokio::spawn(placed.map(|()| then()))),
+        }
     }
 
     /// Waits until everything that the server has said so far is passed on, so that the progress of a call
@@ -209,7 +252,11 @@ impl Link {
                 let exchange = *exchange;
                 self.to_caller(exchange, delivered);
             }
-            Delivered::Notification { .. } | Delivered::Withdrawn { .. } => self.to_all(&delivered),
+            Delivered::Notification { .. } => self.to_all(&delivered),
+            Delivered::Withdrawn { question } => {
+                self.when_placed(*question, || {});
+                self.to_all(&delivered);
+            }
             Delivered::Question { question, exchange, .. } => {
                 let (question, exchange) = (*question, *exchange);
                 if !self.ask(exchange, delivered) {
@@ -223,6 +270,7 @@ impl Link {
     /// Passes a question on. Returns whether somebody got it.
     fn ask(self: &Arc<Self>, exchange: Option<ExchangeId>, delivered: Delivered) -> bool {
         if let Some(exchange) = exchange {
+            self.step_aside(exchange, &delivered);
             return self.to_caller(exchange, delivered);
         }
         let only = {
@@ -231,6 +279,19 @@ impl Link {
             all.next().filter(|_| users.conversations.len() == 1).cloned()
         };
         only.is_some_and(|mailbox| self.put(&mailbox, delivered, None))
+    }
+
+    /// Lets others have the place of a call while its caller is asked. A question that nobody gets is answered
+    /// by the gateway, which brings the call back.
+    fn step_aside(&self, exchange: ExchangeId, delivered: &Delivered) {
+        let Delivered::Question { question, .. } = delivered else { return };
+        let mut users = self.users();
+        let asked = users.calls.iter().find(|(_, it)| it.track.exchange() == Some(exchange));
+        let Some((number, place)) = asked.map(|(number, it)| (*number, it.place.clone())) else {
+            return;
+        };
+        users.questions.insert(*question, number);
+        place.question_asked();
     }
 
     fn to_caller(self: &Arc<Self>, exchange: ExchangeId, delivered: Delivered) -> bool {
@@ -295,6 +356,7 @@ impl Drop for KnownCall<'_> {
     fn drop(&mut self) {
         let mut users = self.link.users();
         users.calls.remove(&self.number);
+        users.questions.retain(|_, call| *call != self.number);
         users.last_use = Instant::now();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ridethrough::error::{CallError, Kind};
@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::{Bulkhead, Link, LinkSettings, Listener, MessageSender, Refresh};
 use crate::catalogue::{Audience, Share, View};
+use crate::logins::PrincipalLogin;
 use crate::settings::ServerSettings;
 
 /// One server.
@@ -31,6 +32,11 @@ pub(crate) struct Upstream {
     is_sick: AtomicBool,
     /// Those for whom it was looked for what an earlier process has kept.
     recalled: Mutex<BTreeSet<Audience>>,
+    /// Whether each principal has a login of its own.
+    pub(crate) has_logins: bool,
+    /// Those logins, as far as they are at hand.
+    logins: Mutex<BTreeMap<Principal, Arc<PrincipalLogin>>>,
+    callback: CallbackUrl,
     /// Who is being connected for the first time.
     pub(crate) reaching: Mutex<BTreeMap<Principal, Refresh>>,
     /// The reading of lists, by those who share the link that they are read over.
@@ -49,6 +55,13 @@ pub(crate) struct ListState {
     pub(crate) is_outdated: bool,
 }
 
+/// Where authorization servers send browsers back to, as soon as that is known.
+#[derive(Clone)]
+pub(crate) struct CallbackUrl {
+    pub(crate) public_url: Arc<OnceLock<String>>,
+    pub(crate) path: &'static str,
+}
+
 /// A conversation that uses links.
 pub(crate) struct Asker {
     pub(crate) conversation: u64,
@@ -61,9 +74,10 @@ pub(crate) struct Asker {
 }
 
 impl Upstream {
-    pub(crate) fn new(settings: ServerSettings) -> Arc<Self> {
+    pub(crate) fn new(settings: ServerSettings, callback: CallbackUrl) -> Arc<Self> {
         Arc::new(Self {
             bulkhead: Bulkhead::new(settings.places, settings.queue),
+            has_logins: settings.connect.principal_login().is_some(),
             places: Arc::new(Semaphore::new(settings.links)),
             settings,
             links: Mutex::default(),
@@ -71,6 +85,8 @@ impl Upstream {
             refused: Mutex::default(),
             is_sick: AtomicBool::new(false),
             recalled: Mutex::default(),
+            logins: Mutex::default(),
+            callback,
             reaching: Mutex::default(),
             lists: Mutex::default(),
         })
@@ -80,9 +96,12 @@ impl Upstream {
         &self.settings.name
     }
 
-    /// Returns who shares links to it.
+    /// Returns who shares links to it. What the login of a principal shows is nobody else's.
     pub(crate) fn share(&self) -> Share {
-        self.settings.share
+        match self.settings.share {
+            Share::All if self.has_logins => Share::User,
+            share => share,
+        }
     }
 
     /// Returns whose link a conversation uses.
@@ -108,7 +127,8 @@ impl Upstream {
     pub(crate) async fn describe(&self, link: &Link) {
         let server = match link.client.connect().await {
             Ok(server) => server,
-            Err(Error::Call(error)) if error.kind == Kind::Unauthorized => {
+            // What one principal lacks is no word about others.
+            Err(Error::Call(error)) if error.kind == Kind::Unauthorized && !self.has_logins => {
                 *lock(&self.refused) = Some((Instant::now(), error));
                 return;
             }
@@ -117,6 +137,38 @@ impl Upstream {
         };
         *lock(&self.refused) = None;
         lock(&self.described).insert(self.everyone(&link.principal), server);
+    }
+
+    /// Returns the login of a principal, if each has its own; or why there can be none.
+    pub(crate) fn login(
+        &self,
+        principal: &Principal,
+    ) -> Option<Result<Arc<PrincipalLogin>, String>> {
+        let oauth = self.settings.connect.principal_login()?;
+        let mut logins = lock(&self.logins);
+        if let Some(login) = logins.get(principal) {
+            return Some(Ok(login.clone()));
+        }
+        if logins.len() >= MANY {
+            // The others are in the store, and are read again when they are needed.
+            logins.retain(|_, it| Arc::strong_count(it) > 1);
+        }
+        let CallbackUrl { public_url, path } = &self.callback;
+        let callback = public_url.get().map(|url| format!("{url}{path}"));
+        let made = self.settings.connect.builder().and_then(|builder| {
+            PrincipalLogin::new(oauth, &builder, principal, callback.as_deref())
+        });
+        let made = made.map(Arc::new);
+        if let Ok(login) = &made {
+            logins.insert(principal.clone(), login.clone());
+        }
+        Some(made)
+    }
+
+    /// Whether a principal cannot call because a person must log in for it first.
+    pub(crate) fn needs_login(&self, principal: &Principal) -> bool {
+        let login = lock(&self.logins).get(principal).cloned();
+        login.is_some_and(|it| it.needed().is_some())
     }
 
     /// Returns those who may know what a principal knows.
@@ -190,10 +242,11 @@ impl Upstream {
         }
         let is_own = matches!(owner, Audience::Conversation(_));
         let places = self.take_places(children)?;
-        let client = self.client(asker, is_own)?;
+        let login = self.login(&asker.principal).transpose()?;
+        let client = self.client(asker, is_own, login.as_deref())?;
         let idle = (!is_own).then_some(self.settings.idle);
         let (server, principal) = (self.name().clone(), asker.principal.clone());
-        let link_settings = LinkSettings { server, principal, places, idle };
+        let link_settings = LinkSettings { server, principal, login, places, idle };
         let link = Link::open(client, link_settings, listener);
         link.attach(asker.conversation, &asker.mailbox);
         link.client.keep_connected();
@@ -217,9 +270,19 @@ impl Upstream {
 
     /// Makes a client. One that is shared cannot know what its callers can do, so it offers what they are
     /// asked by call; one of a single conversation says what the conversation's client says.
-    fn client(&self, asker: &Asker, is_own: bool) -> Result<Client, String> {
+    fn client(
+        &self,
+        asker: &Asker,
+        is_own: bool,
+        login: Option<&PrincipalLogin>,
+    ) -> Result<Client, String> {
+        let connect = &self.settings.connect;
         // Servers of both eras ask questions and log only in a session.
-        let builder = self.settings.connect.builder()?.prefer_era(Era::Legacy);
+        let builder = connect.builder()?.prefer_era(Era::Legacy);
+        let builder = match login {
+            Some(login) => connect.with_account(builder, login.account.clone()),
+            None => builder,
+        };
         let builder = if is_own {
             builder
         } else {
@@ -252,6 +315,13 @@ impl Upstream {
     /// Returns all links that are open.
     pub(crate) fn all_links(&self) -> Vec<Arc<Link>> {
         lock(&self.links).values().cloned().collect()
+    }
+
+    /// Returns the links that were opened for a principal, and whose they are.
+    pub(crate) fn links_of_principal(&self, principal: &Principal) -> Vec<(Audience, Arc<Link>)> {
+        let links = lock(&self.links);
+        let own = links.iter().filter(|(_, link)| link.principal == *principal);
+        own.map(|(owner, link)| (owner.clone(), link.clone())).collect()
     }
 
     /// Returns the links that a conversation uses.
@@ -309,3 +379,5 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// How long refused credentials are not tried again for another greeting.
 const MOMENT: Duration = Duration::from_secs(10);
 const TELLING: Duration = Duration::from_secs(30);
+/// How many logins of principals are at hand before those that nobody uses are let go.
+const MANY: usize = 1000;

@@ -4,8 +4,9 @@ use ridethrough::model::Elicited;
 use ridethrough::{Client, ClientBuilder, Era, Json};
 use ridethrough_gateway::Share;
 use serde_json::json;
+use tokio::sync::{mpsc, watch};
 
-use crate::rig::{Behind, ERAS, names, rig_of};
+use crate::rig::{Behind, ERAS, call, names, rig_of};
 
 #[tokio::test(start_paused = true)]
 async fn a_question_is_answered_by_the_caller_in_either_era() {
@@ -58,6 +59,43 @@ async fn a_caller_that_cannot_be_asked_is_not() {
     let said = client.call_tool("a_ask", json!({"say": "who?"})).await.unwrap().text();
 
     assert!(said.contains("-32601"), "{said}");
+}
+
+/// A person may take an hour to fill in a form, and the server works on nothing meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_a_person_keeps_no_place_from_others() {
+    for era in ERAS {
+        let mut a = Behind::new("a", &["ask", "echo"]);
+        a.settings.places = 1;
+        a.settings.queue = 0;
+        let rig = rig_of(&[&a]);
+        let (asked, mut asking) = mpsc::channel(1);
+        let (answer, answered) = watch::channel(false);
+        let slow = rig.builder(era, "/mcp").on_form(move |_| {
+            let (asked, mut answered) = (asked.clone(), answered.clone());
+            async move {
+                asked.send(()).await.unwrap();
+                answered.wait_for(|it| *it).await.unwrap();
+                Elicited::Accepted(Json::from(json!({ "name": "Ada" })))
+            }
+        });
+        let slow = slow.build().unwrap();
+        names(&slow).await;
+        let waiting = slow.call_tool("a_ask", json!({"say": "who?"}));
+        let waiting = tokio::spawn(waiting.into_future());
+        asking.recv().await.unwrap();
+
+        let other = rig.client(era);
+        assert!(!call(&other, "a_echo").await.is_empty(), "{era:?}");
+        let status = rig.gateway.status().await.remove(0);
+        assert_eq!((status.in_flight, status.asking), (0, 1), "{era:?}");
+        answer.send_replace(true);
+
+        let said = waiting.await.unwrap().unwrap().text();
+        assert!(said.contains("Ada"), "{era:?} {said}");
+        let status = rig.gateway.status().await.remove(0);
+        assert_eq!((status.in_flight, status.asking), (0, 0), "{era:?}");
+    }
 }
 
 /// A client that answers every form with its name and what it was asked.
