@@ -111,12 +111,14 @@ pub(crate) fn play(args: &GatewayArgs) -> Result<ExitCode> {
 
 fn check(named: Option<&PathBuf>) -> Result<ExitCode> {
     let path = config::path(named.map(PathBuf::as_path))?;
-    let GatewayConfig { servers, disabled, access, tokens, .. } = config::read(&path)?;
+    let GatewayConfig { servers, disabled, access, tokens, with_logins, .. } = config::read(&path)?;
     let names: Vec<_> = access.rights.principals.keys().map(String::as_str).collect();
     out::print(|out| {
         for server in &servers {
             let kind = if server.connect.is_local() { "a program" } else { "a URL" };
-            writeln!(out, "{}: {kind}", safe(&server.name))?;
+            let has_logins = with_logins.iter().any(|it| **it == *server.name);
+            let login = if has_logins { ", with a login for each principal" } else { "" };
+            writeln!(out, "{}: {kind}{login}", safe(&server.name))?;
         }
         disabled.iter().try_for_each(|name| writeln!(out, "{}: switched off", safe(name)))?;
         names.iter().try_for_each(|name| {
@@ -157,6 +159,8 @@ impl GatewayArgs {
             .context("the runtime could not be started")?;
         let code = runtime.block_on(async {
             let (count, pinned) = (config.servers.len(), Pinned::of(&config));
+            let (public_url, has_logins) =
+                (config.public_url.clone(), !config.with_logins.is_empty());
             let gateway = gateway(config, &path, &voice)?;
             // Before anybody is told that it is there.
             let hangups = reload::hear();
@@ -177,6 +181,11 @@ impl GatewayArgs {
                     Front::Http(access) => {
                         let listener = self.http.listen.bind().await?;
                         let url = self.welcome(&listener, &access, count, &voice)?;
+                        let origin = url.trim_end_matches("/mcp");
+                        gateway.set_public_url(public_url.as_deref().unwrap_or(origin));
+                        if has_logins && public_url.is_none() && !self.http.listen.is_local() {
+                            voice.tell(UNKNOWN_TO_BROWSERS);
+                        }
                         let _status = status(&url);
                         let way_in = (*access, tls, &tokens);
                         self.on_http(listener, &gateway, way_in, &mut stop, &voice).await
@@ -296,6 +305,7 @@ fn gateway(config: GatewayConfig, path: &Path, voice: &Voice) -> Result<Gateway>
     };
     let mut settings = GatewaySettings::default();
     settings.children = config.children;
+    settings.login_needs_token = config.login_needs_token;
     settings.access = Some(config.access.rights);
     settings.lists = KeptLists::of_user().map(|it| Arc::new(it) as Arc<dyn ListStore>);
     settings.names = KeptNames::of(path).map(|it| Arc::new(it) as Arc<dyn NameStore>);
@@ -320,6 +330,9 @@ fn raise_file_limit() {
 
 /// The name of the variable in the lines that a person may copy.
 const OURS: &str = "GATEWAY_TOKEN";
+const UNKNOWN_TO_BROWSERS: &str = "\
+warning: principals log in here, and browsers of other machines do not find this address; set \
+`gateway.public_url` in the config file";
 const SCHEMA: &str = include_str!("gateway/schema.json");
 const AFTER: &str = "\
 Every server of the file is behind one URL: `/mcp` has the tools of all of them as `SERVER_tool`,

@@ -7,7 +7,9 @@ use ridethrough_gateway::ServerSettings;
 use super::connect::ServerWay;
 use super::pins;
 use super::principals::{self, PrincipalTokens};
-use crate::import::{GatewayAccess, GatewayFile, GatewayServer, Reached, read_for_gateway, safe};
+use crate::import::{
+    GatewayAccess, GatewayFile, GatewayServer, LoginOf, Reached, read_for_gateway, safe,
+};
 use crate::misuse::Misuse;
 use crate::{options, platform};
 
@@ -18,6 +20,12 @@ pub(super) struct GatewayConfig {
     pub(super) access: GatewayAccess,
     pub(super) tokens: PrincipalTokens,
     pub(super) disabled: Vec<String>,
+    /// Where people's browsers find the gateway, if that is not where it listens.
+    pub(super) public_url: Option<String>,
+    /// Whether a person who logs in for a principal must show its token.
+    pub(super) login_needs_token: bool,
+    /// The servers at which each principal has a login of its own.
+    pub(super) with_logins: Vec<String>,
 }
 
 /// Returns the file to read: the one that was named, or the user's own. What lies in the working directory is
@@ -45,19 +53,30 @@ pub(super) fn path(named: Option<&Path>) -> Result<PathBuf, Misuse> {
 pub(super) fn read(path: &Path) -> Result<GatewayConfig, Misuse> {
     let file = read_for_gateway(path).map_err(|faults| wrong(path, &faults))?;
     check_programs(path, &file)?;
-    let GatewayFile { children, access, servers, disabled } = file;
+    let GatewayFile { children, access, public_url, login_needs_token, servers, disabled } = file;
     let tokens = match &access.tokens {
         Some(path) => PrincipalTokens::read(path)?,
         None => principals::default_path()
             .map_or_else(|_| Ok(PrincipalTokens::default()), |path| PrincipalTokens::read(&path))?,
     };
+    let with_logins = servers.iter().filter(|it| it.login == LoginOf::Principal);
+    let with_logins = with_logins.map(|it| it.name.clone()).collect();
     let servers: Vec<_> = servers.into_iter().map(settings).collect();
     if servers.is_empty() {
         let fault = "it names no server that is switched on".to_owned();
         return Err(wrong(path, &[fault]));
     }
     let children = children.unwrap_or(MOST_CHILDREN);
-    Ok(GatewayConfig { servers, children, access, tokens, disabled })
+    Ok(GatewayConfig {
+        servers,
+        children,
+        access,
+        tokens,
+        disabled,
+        public_url,
+        login_needs_token,
+        with_logins,
+    })
 }
 
 /// A command is started, and a right is given, only if no one else can have written it.
@@ -78,8 +97,9 @@ fn check_programs(path: &Path, file: &GatewayFile) -> Result<(), Misuse> {
 }
 
 fn settings(server: GatewayServer) -> ServerSettings {
-    let GatewayServer { name, reached, rules, share, places, queue, links, idle, timeout } = server;
-    let mut settings = ServerSettings::new(&name, ServerWay::new(reached));
+    let GatewayServer { name, reached, rules, share, login, places, queue, links, idle, timeout } =
+        server;
+    let mut settings = ServerSettings::new(&name, ServerWay::new(reached, login));
     settings.approved = rules.is_pinned.then(|| pins::read(&name)).flatten();
     settings.rules = rules;
     settings.share = share.unwrap_or_default();

@@ -6,9 +6,10 @@ use ridethrough::credentials::{StaticToken, Token};
 use ridethrough::transport::Endpoint;
 use ridethrough::{Client, ClientBuilder};
 use ridethrough_gateway::Connect;
+use ridethrough_oauth::{Account, OAuth};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::import::{Program, Reached, RemoteServer};
+use crate::import::{LoginOf, Program, Reached, RemoteServer};
 use crate::oauth::{MaskedAccount, TheirArguments};
 use crate::stray_line::StrayLine;
 use crate::{secrets, target};
@@ -16,11 +17,12 @@ use crate::{secrets, target};
 /// How a server is reached.
 pub(super) struct ServerWay {
     reached: Reached,
+    login: LoginOf,
 }
 
 impl ServerWay {
-    pub(super) const fn new(reached: Reached) -> Self {
-        Self { reached }
+    pub(super) const fn new(reached: Reached, login: LoginOf) -> Self {
+        Self { reached, login }
     }
 }
 
@@ -30,8 +32,19 @@ impl Connect for ServerWay {
             Reached::Local(program) => {
                 Ok(target::spawn(&supervised(program), StrayLine::default()))
             }
-            Reached::Remote(address) => remote(address),
+            Reached::Remote(address) => remote(address, self.login),
         }
+    }
+
+    fn principal_login(&self) -> Option<OAuth> {
+        match (&self.reached, self.login) {
+            (Reached::Remote(address), LoginOf::Principal) => Some(address.oauth.oauth()),
+            _ => None,
+        }
+    }
+
+    fn with_account(&self, builder: ClientBuilder, account: Account) -> ClientBuilder {
+        builder.credentials(MaskedAccount(account))
     }
 
     fn is_local(&self) -> bool {
@@ -50,7 +63,8 @@ impl Connect for ServerWay {
             Reached::Remote(address) => {
                 let authorization = address.authorization.as_ref().map(ExposeSecret::expose_secret);
                 let (url, profile) = (address.url.expose_secret(), &address.oauth.profile);
-                format!("{:?}", (url, authorization, pairs(&address.headers), profile))
+                let headers = pairs(&address.headers);
+                format!("{:?}", (url, authorization, headers, profile, self.login))
             }
         }
     }
@@ -69,7 +83,7 @@ fn supervised(program: &Program) -> Program {
     Program { command: ours, args, env, cwd }
 }
 
-fn remote(address: &RemoteServer) -> Result<ClientBuilder, String> {
+fn remote(address: &RemoteServer, login: LoginOf) -> Result<ClientBuilder, String> {
     let url = address.url.expose_secret();
     let shown = address.headers.iter().map(|(name, it)| (name.as_str(), it.expose_secret()));
     let token = address.authorization.iter().map(|it| ("authorization", it.expose_secret()));
@@ -86,6 +100,10 @@ fn remote(address: &RemoteServer) -> Result<ClientBuilder, String> {
         let token =
             Token::authorization(token.expose_secret()).map_err(|error| error.to_string())?;
         return Ok(builder.credentials(StaticToken::from(token)));
+    }
+    if login == LoginOf::Principal {
+        // Each principal has an account of its own.
+        return Ok(builder);
     }
     // A login that was made by `ridethrough login`, or else by `mcp-remote`, is used; none is begun.
     let theirs = address.theirs.as_deref().cloned();

@@ -1,6 +1,7 @@
 //! Who is let in over HTTP, by flags and by the config file.
 
 use anyhow::Result;
+use http::Uri;
 use ridethrough_server::{AccessPolicy, Token};
 
 use super::config::GatewayConfig;
@@ -45,7 +46,16 @@ impl GatewayArgs {
                 access = access.protected_resource(resource);
             }
         }
-        let access = self.http.allowed(access)?;
+        let mut access = self.http.allowed(access)?;
+        let public: Option<Uri> = config.public_url.as_ref().and_then(|it| it.parse().ok());
+        if let Some(host) = public.as_ref().and_then(Uri::host) {
+            access = access.allow_host(host).map_err(|error| {
+                misuse(
+                    &format!("no browser can come by `gateway.public_url`: {error}"),
+                    "mend the file",
+                )
+            })?;
+        }
         Ok(HttpAccess {
             policy: access,
             told,

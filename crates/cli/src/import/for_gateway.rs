@@ -11,6 +11,7 @@ use ridethrough_gateway::{Prefix, Rules, Share};
 use super::entry::{Entry, EntryKind, meant_key};
 use super::file::{File, Trust, Unread};
 use super::gateway_access::GatewayAccess;
+use super::gateway_login::LoginOf;
 use super::host::Host;
 use super::line::ProgramLine;
 use super::places::{ConfigPlace, ConfigScope, Folders};
@@ -24,6 +25,10 @@ pub(crate) struct GatewayFile {
     pub(crate) children: Option<usize>,
     /// Who may come in, and what they may.
     pub(crate) access: GatewayAccess,
+    /// Where people's browsers find the gateway, if that is not where it listens.
+    pub(crate) public_url: Option<String>,
+    /// Whether a person who logs in for a principal must show its token.
+    pub(crate) login_needs_token: bool,
     pub(crate) servers: Vec<GatewayServer>,
     /// The names of servers that are switched off.
     pub(crate) disabled: Vec<String>,
@@ -35,6 +40,8 @@ pub(crate) struct GatewayServer {
     pub(crate) reached: Reached,
     pub(crate) rules: Rules,
     pub(crate) share: Option<Share>,
+    /// Whose login is used there.
+    pub(crate) login: LoginOf,
     pub(crate) places: Option<usize>,
     pub(crate) queue: Option<usize>,
     pub(crate) links: Option<usize>,
@@ -86,6 +93,8 @@ impl Reading<'_> {
         let gateway = file.document.root.get("gateway");
         let children = gateway.and_then(|it| self.number(it, "children", 1..=10_000));
         let access = self.access(gateway, file.place.path.parent());
+        let public_url = self.public_url(gateway);
+        let login_needs_token = gateway.is_some_and(|it| self.flag(it, "login_needs_token"));
         let mut servers = Vec::new();
         let mut disabled = Vec::new();
         // Servers that a host keeps for one project are not for a gateway.
@@ -96,7 +105,7 @@ impl Reading<'_> {
             }
             servers.extend(self.server(entry, folders));
         }
-        GatewayFile { children, access, servers, disabled }
+        GatewayFile { children, access, public_url, login_needs_token, servers, disabled }
     }
 
     fn server(&mut self, entry: &Entry, folders: &Folders) -> Option<GatewayServer> {
@@ -130,11 +139,14 @@ impl Reading<'_> {
                 self.fault(value.span.start, &what);
             }
         }
+        let (rules, share) = (self.rules(node), self.share(node));
+        let login = self.login(node, &reached, share);
         Some(GatewayServer {
             name: entry.name.clone(),
             reached,
-            rules: self.rules(node),
-            share: self.share(node),
+            rules,
+            share,
+            login,
             places: self.number(node, "places", 1..=10_000),
             queue: self.number(node, "queue", 0..=100_000),
             links: self.number(node, "links", 1..=10_000),

@@ -112,6 +112,7 @@ fn upstream(it: &UpstreamStatus) -> Row {
     for (count, what) in [
         (it.in_flight, "in flight"),
         (it.queued, "waiting for a place"),
+        (it.asking, "waiting for a person"),
         (it.waiting, "waiting for the server"),
     ] {
         if count > 0 {

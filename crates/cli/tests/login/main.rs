@@ -5,11 +5,15 @@
 #![cfg(unix)]
 
 mod bridges;
+#[path = "../../../gateway/tests/logins/browser.rs"]
+#[allow(dead_code, reason = "the tests of the gateway attack with the rest")]
+mod browser;
 mod checking;
 mod gateways;
 mod importing;
 mod keeping;
 mod logging_in;
+mod principals;
 mod rig;
 mod stored;
 #[allow(dead_code, unused_imports, reason = "the tests of the library of logins need more of it")]
