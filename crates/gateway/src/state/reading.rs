@@ -50,13 +50,17 @@ impl GatewayState {
         let now = Instant::now();
         let open = upstream.open_link(asker);
         let owner = open.map_or_else(|| upstream.owner(asker), |(owner, _)| owner);
+        // What could not be read for want of a login is read again as soon as there is one.
+        let is_lasting = !upstream.has_logins || upstream.needs_login(&asker.principal);
+        let is_current =
+            |(at, good): &(Instant, bool)| now - *at < JUST_NOW && (*good || is_lasting);
         {
             let mut lists = lock(&upstream.lists);
             let list = lists.entry((owner, kind)).or_default();
             if let Some(running) = &list.running {
                 return running.clone();
             }
-            if let Some((at, is_good)) = list.last.filter(|(at, _)| now - *at < JUST_NOW) {
+            if let Some((at, is_good)) = list.last.filter(is_current) {
                 return Refresh { began: at, done: ready(is_good).boxed().shared() };
             }
         }
