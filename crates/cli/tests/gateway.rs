@@ -233,6 +233,24 @@ async fn the_owner_needs_no_token_on_a_socket_that_no_one_else_can_open() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_door_without_tokens_is_not_opened_beside_settings_that_need_them() {
+    let home = Home::new();
+    let server = "[servers.a]\nurl = \"https://a.example/mcp\"\n";
+    for (settings, said) in [
+        ("[gateway]\nlogin_needs_token = true\n", "nobody could log in"),
+        ("[gateway.access.principals.me]\nallow = \"*\"\n", "would let everybody do everything"),
+    ] {
+        home.write("ridethrough.toml", &format!("{settings}{server}"));
+        let flags =
+            ["gateway", "--config", "ridethrough.toml", "--listen", "127.0.0.1:0", "--no-token"];
+        let refused = home.run(&flags).await;
+
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(text(&refused.stderr).contains(said), "{refused:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_example_of_a_config_is_one_as_it_stands() {
     let home = Home::new();
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");

@@ -35,6 +35,13 @@ impl GatewayArgs {
             )
             .into());
         }
+        if self.http.no_token && config.login_needs_token {
+            return Err(misuse(
+                "`--no-token` leaves nobody a token, and the config file has `gateway.login_needs_token`: nobody could log in",
+                "leave `--no-token` out, or take `gateway.login_needs_token` out of the file",
+            )
+            .into());
+        }
         let (token, told) = self.owners_token()?;
         let mut access = AccessPolicy::new(self.http.listen.ip(), token);
         if !self.http.no_token {

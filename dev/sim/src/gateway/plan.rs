@@ -94,8 +94,10 @@ impl GatewayCall {
     /// Checks that neither a reload costs a call, nor a question that is answered in time, where nothing else
     /// goes wrong.
     fn judge(&self, told: &Told) {
-        let is_unknown = matches!(told, Told::Failed { kind, .. } if kind == "gateway: unknown");
-        let is_lost = matches!(told, Told::Failed { .. } | Told::ServerError(_)) && !is_unknown;
+        let is_unknown = matches!(told, Told::Failed { kind, .. } if UNKNOWN.contains(&&**kind));
+        // A name is the server's until the config is read again, which may give it another.
+        let is_gone = is_unknown && self.learnt < self.record.reloads();
+        let is_lost = matches!(told, Told::Failed { .. } | Told::ServerError(_)) && !is_gone;
         let asks = self.tool.target.tool == ASKING_TOOL;
         if self.peace >= Peace::Reloads && !asks && is_lost {
             let what = format!("call {} ended: {told:?}", self.order.call);
@@ -128,5 +130,7 @@ fn told_of_all(told: Told, is_safe: bool) -> Told {
     }
 }
 
+/// The errors for a name that leads to no server: all were asked, or some could not be.
+const UNKNOWN: [&str; 2] = ["gateway: unknown", "gateway: notListed"];
 /// How soon an answer is in time: calls and holds last for 10 minutes.
 const IN_TIME: Duration = Duration::from_secs(480);
