@@ -33,7 +33,7 @@ use ridethrough::event::Delivered;
 use ridethrough_core::message::{Answer, Id, Json, Message, code, notification, splice};
 use ridethrough_server::{Caller, Conversation, Letter, ParsedMessage, Said};
 use serde_json::json;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use crate::catalogue::View;
@@ -62,6 +62,7 @@ pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
         changes,
         calls: Calls::default(),
         questions: Questions::default(),
+        telling: Arc::new(Semaphore::new(MOST_TOLD)),
         unsaid: VecDeque::new(),
         said,
         closing,
@@ -85,6 +86,8 @@ struct Talk {
     changes: watch::Receiver<()>,
     calls: Calls,
     questions: Questions,
+    /// Places for notifications that are on their way to servers.
+    telling: Arc<Semaphore>,
     /// What is to be said next.
     unsaid: VecDeque<Box<Said>>,
     /// Boxed, because a channel makes room for 32 at once.
@@ -108,7 +111,7 @@ impl Talk {
     async fn run(mut self) {
         loop {
             match self.wait().await {
-                Woken::Ended(id, answer) => self.answer(&id, &answer),
+                Woken::Ended(id, answer) => self.end_call(&id, &answer),
                 Woken::FromServer(from) => self.hear(*from),
                 Woken::Letter(letter) => letter.into_iter().for_each(|it| self.take(it.message)),
                 Woken::ListsChanged => self.tell_changes(),
@@ -136,15 +139,15 @@ impl Talk {
                 }
                 _ => Woken::Over,
             },
-            // What belongs to a call is said before its answer.
-            Some(from) = self.from_servers.recv(), if is_free => Woken::FromServer(from),
-            Some(word) = self.own_words.recv(), if is_free => Woken::Own(word),
             (id, answer) = self.calls.next(), if is_free => Woken::Ended(id, answer),
-            Ok(()) = self.changes.changed(), if is_free => Woken::ListsChanged,
             letter = self.letters.recv(), if takes => match letter {
                 Some(letter) => Woken::Letter(letter),
                 None => Woken::Over,
             },
+            Some(word) = self.own_words.recv(), if is_free => Woken::Own(word),
+            Ok(()) = self.changes.changed(), if is_free => Woken::ListsChanged,
+            // After everything else: a server that talks without end holds up no call at another.
+            Some(from) = self.from_servers.recv(), if is_free => Woken::FromServer(from),
         }
     }
 
@@ -191,19 +194,24 @@ impl Talk {
         match method {
             notification::CANCELLED => {
                 if let Some(id) = params.and_then(|params| params.member("requestId")) {
-                    self.calls.cancel(id.as_bytes());
+                    self.calls.cancel(&id);
                 }
             }
             // Each client of a server says that for itself.
             "notifications/initialized" => {}
+            // A request without an id is none: names, rights and quotas are those of requests.
+            _ if !notification::is_one(method) => {}
             // All others, such as changed roots, go to the servers that know only this caller.
             _ => {
                 for upstream in self.upstreams() {
                     let Some(link) = upstream.own_link(self.context.number) else { continue };
+                    // A server that takes nothing loses what comes: nobody waits for it, and one that was away
+                    // asks again when it is back.
+                    let Ok(place) = self.telling.clone().try_acquire_owned() else { continue };
                     let (method, params) = (method.to_owned(), params.clone());
                     tokio::spawn(async move {
-                        // Nobody waits for it, and a server that is away asks again when it is back.
                         drop(link.client.notify(method, params).await);
+                        drop(place);
                     });
                 }
             }
@@ -222,19 +230,28 @@ impl Talk {
                 if &*method == notification::RESOURCE_UPDATED
                     && !view.rights.reads_all(&link.server) => {}
             Delivered::Notification { method, params, .. } => {
-                if &*method == notification::LOG && !self.wants_log(params.as_ref()) {
+                // A log that is of no call would be taken for that of a call at another server.
+                let is_of_call = call.is_some() || !self.context.caller.is_stateless;
+                if &*method == notification::LOG && !(is_of_call && self.wants_log(params.as_ref()))
+                {
                     return;
                 }
                 let params = self.as_seen(&link.server, &method, params, &view);
                 self.say(ParsedMessage::notification(&method, params.as_ref()), call);
             }
             Delivered::Question { question, method, params, .. } => {
+                // A client without a session can be asked only in answer to a call, and that must be a call at
+                // the server that asks.
+                let is_of_call = call.is_some() || !self.context.caller.is_stateless;
                 let can = is_seen && can_be_asked(&method, &self.context.capabilities());
-                let number = can.then(|| Questioner::Server(link.clone(), question));
-                let number = number.and_then(|it| self.questions.ask(it));
-                let Some(number) = number else {
+                if !can || !is_of_call {
                     let why = format!("the caller cannot be asked `{method}`");
                     return link.answer(question, Answer::refusal(code::METHOD_NOT_FOUND, &why));
+                }
+                let Some(number) = self.questions.ask(Questioner::Server(link.clone(), question))
+                else {
+                    let why = "too many questions of this server wait for the caller";
+                    return link.answer(question, Answer::refusal(code::INTERNAL_ERROR, why));
                 };
                 let id = Id::of_number(number);
                 let seen = |it| tasks::as_seen(&self.context, &link.server, &method, it);
@@ -319,6 +336,19 @@ impl Talk {
         }
     }
 
+    /// Answers a call, after what servers have said so far: some of it may belong to the call.
+    fn end_call(&mut self, id: &Id, answer: &Answer) {
+        for _ in 0..self.from_servers.len() {
+            if let Ok(from) = self.from_servers.try_recv() {
+                self.hear(*from);
+            }
+        }
+        while let Ok(word) = self.own_words.try_recv() {
+            self.speak(word);
+        }
+        self.answer(id, answer);
+    }
+
     fn answer(&mut self, id: &Id, answer: &Answer) {
         self.say(ParsedMessage::response(id, answer), None);
     }
@@ -360,5 +390,7 @@ const MAILBOX: usize = 256;
 /// Answers to small requests that wait for a caller that does not read.
 const MOST_UNSAID: usize = 1000;
 const MOST_CALLS: usize = 10_000;
+/// Notifications of one caller that are on their way to servers.
+const MOST_TOLD: usize = 32;
 /// A client takes up to 5 s to close; a process may take as long again.
 const FAREWELL: Duration = Duration::from_secs(10);

@@ -1,7 +1,7 @@
 //! Messages with their bytes: a single one, or the members of a batch, each ready to be written on a line.
 
 use bytes::Bytes;
-use ridethrough_core::message::{Elements, Incoming, Json, Message, reserved};
+use ridethrough_core::message::{Elements, Incoming, Json, Message, notification, reserved};
 
 /// A message and its bytes, which contain no line end.
 #[derive(Clone, Debug)]
@@ -32,13 +32,16 @@ impl ParsedMessage {
         Self::read(&alone.map_err(|_| Unreadable::NotJson)?)
     }
 
-    /// Refuses a message in which a member that decides what becomes of it occurs twice: two readers could
-    /// understand it differently, and one of them decides what may be called.
+    /// Refuses a message that two readers could understand differently, because one of them decides what may be
+    /// called: a member that decides what becomes of it occurs twice, or its id is none.
     pub fn only_if_clear(self, json: &Json) -> Result<Self, Unreadable> {
         let params = match &self.message {
             Message::Request { params, .. } | Message::Notification { params, .. } => params,
             Message::Response { .. } => &None,
         };
+        if !has_valid_id(&self.message, json) {
+            return Err(Unreadable::NotJsonRpc);
+        }
         let is_clear = !json.repeats(&ENVELOPE) && params.as_ref().is_none_or(are_clear);
         if is_clear { Ok(self) } else { Err(Unreadable::Ambiguous) }
     }
@@ -90,6 +93,13 @@ impl Parts {
             Self::One(part) => vec![part],
         }
     }
+}
+
+/// Whether what passes for a notification has no id. A request whose id is an object, for example, would be one
+/// that nobody answers, and that no right was asked for. Some clients write `null` with every notification.
+fn has_valid_id(message: &Message, json: &Json) -> bool {
+    let Message::Notification { method, .. } = message else { return true };
+    json.member("id").is_none_or(|id| id.as_str() == "null" && notification::is_one(method))
 }
 
 fn are_clear(params: &Json) -> bool {
@@ -196,6 +206,18 @@ mod tests {
         }
         let harmless = call(r#"{"name":"a","arguments":{"name":"b","n":1,"n":2},"x":1,"x":2}"#);
         assert!(Parts::read(&Bytes::from(harmless)).is_ok());
+    }
+
+    #[test]
+    fn a_request_whose_id_is_none_is_no_notification() {
+        let read = |text: String| Parts::read(&Bytes::from(text)).map(|_| ());
+        for id in ["{}", "[]", "true", "null"] {
+            let call = format!(r#"{{"id":{id},"method":"tools/call","params":{{"name":"a"}}}}"#);
+            assert_eq!(read(call.clone()), Err(Unreadable::NotJsonRpc), "{call}");
+            assert_eq!(read(format!("[{call}]")), Err(Unreadable::NotJsonRpc), "{call}");
+        }
+        assert_eq!(read(r#"{"id":null,"method":"notifications/initialized"}"#.to_owned()), Ok(()));
+        assert_eq!(read(r#"{"method":"tools/call","params":{}}"#.to_owned()), Ok(()));
     }
 
     #[test]

@@ -16,3 +16,8 @@ pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 pub const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 /// The completion of a visit to a URL that a person was asked for.
 pub const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
+
+/// Whether a method is that of a notification. Nothing else may be sent without an id.
+pub fn is_one(method: &str) -> bool {
+    method.starts_with("notifications/")
+}

@@ -204,6 +204,12 @@ impl Listed {
             let name = harmless(&name).chars().take(LONGEST_TOLD).collect();
             Notice::Unfit { server: self.name.clone(), name }
         }));
+        let (named, unread): (Vec<_>, Vec<_>) =
+            named.into_iter().partition(|(_, it)| is_readable(it.as_bytes()));
+        notices.extend(unread.into_iter().map(|(name, _)| {
+            let name = harmless(&name).chars().take(LONGEST_TOLD).collect();
+            Notice::Unreadable { server: self.name.clone(), name }
+        }));
         if kind == ListKind::Tools && self.rules.is_pinned {
             let defined: Vec<_> = named.iter().map(|(_, it)| (*it).clone()).collect();
             self.defined.insert(audience.clone(), defined);
@@ -232,9 +238,8 @@ impl Listed {
             let owner = Owner { server: self.name.clone(), original: original.clone() };
             alone.give(&owner, &self.rules.name_alone(original));
         }
-        let is_listed = |name: &str| {
-            items.iter().any(|it| it.original == name) || self.is_shown_to_anybody(kind, name)
-        };
+        let listed: BTreeSet<_> = items.iter().map(|it| it.original.as_str()).collect();
+        let is_listed = |name: &str| listed.contains(name) || self.is_shown_to_anybody(kind, name);
         alone.trim(&self.name, is_listed);
         self.alone.insert(kind, alone);
     }
@@ -305,13 +310,58 @@ fn key_of(kind: ListKind, element: &Json) -> Option<String> {
     (!name.is_empty() && name.len() <= LONGEST).then_some(name)
 }
 
+/// Whether the readers of JSON that clients have can read this: not all read what is nested without end, or numbers of
+/// thousands of digits, and one element that cannot be read takes the whole list with it.
+fn is_readable(element: &[u8]) -> bool {
+    let (mut depth, mut digits, mut is_text, mut is_escaped) = (0_usize, 0_usize, false, false);
+    for byte in element {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            _ if is_text => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        let is_of_number =
+            !is_text && matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E');
+        digits = if is_of_number { digits + 1 } else { 0 };
+        if depth > DEEPEST || digits > LONGEST_NUMBER {
+            return false;
+        }
+    }
+    true
+}
+
 fn has_harm(name: &str) -> bool {
     name.chars().any(is_harmful)
 }
 
+/// How deep a definition may be nested: `serde_json` reads 128 levels, and a list is around it.
+const DEEPEST: usize = 100;
+/// How many characters a number may have: the largest that a double can be has 309.
+const LONGEST_NUMBER: usize = 320;
 /// Of a name that people are told.
 const LONGEST_TOLD: usize = 200;
 /// A longer name does not fit in a cursor.
 const LONGEST: usize = 32 * 1024;
 /// Names that an audience was shown and that are not listed any more. A server may invent names without end.
 const MOST_GONE: usize = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_common_readers_of_json_cannot_read_is_told_apart() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+
+        assert!(is_readable(nested(DEEPEST).as_bytes()));
+        assert!(!is_readable(nested(DEEPEST + 1).as_bytes()));
+        assert!(is_readable(format!("[{}1]", "[],".repeat(1000)).as_bytes()));
+        assert!(!is_readable(format!("[{}]", "1".repeat(5000)).as_bytes()));
+        let text = format!(r#"{{"a":"{}\"{}"}}"#, "1".repeat(5000), "[".repeat(5000));
+        assert!(is_readable(text.as_bytes()));
+    }
+}

@@ -37,6 +37,13 @@ pub enum Notice {
         /// The name, with such characters made visible.
         name: String,
     },
+    /// A tool, prompt or resource is left out: many clients could not read the list that it is in.
+    Unreadable {
+        /// The server.
+        server: Arc<str>,
+        /// The name.
+        name: String,
+    },
     /// A tool is withheld until its definition is approved.
     Withheld {
         /// The server.
@@ -64,6 +71,11 @@ impl fmt::Display for Notice {
             Self::Unfit { server, name } => write!(
                 f,
                 "`{}` of `{server}` is left out: its name has characters that no name should have",
+                harmless(name)
+            ),
+            Self::Unreadable { server, name } => write!(
+                f,
+                "`{}` of `{server}` is left out: its definition is nested too deeply, or has a number that is too long",
                 harmless(name)
             ),
             Self::Withheld { server, tool, is_new } => {

@@ -159,6 +159,20 @@ fn names_that_steer_a_terminal_or_hide_text_are_left_out_and_told() {
 
 /// A caller may remember a tool from before the rule.
 #[test]
+fn a_definition_that_clients_cannot_read_is_left_out_and_told() {
+    let mut catalogue = with(&[("a", Rules::default())]);
+    let deep = format!(r#"{{"name":"deep","x":{}{}}}"#, "[".repeat(1000), "]".repeat(1000));
+    let deep = Json::new(deep).unwrap();
+
+    let (_, notices) =
+        catalogue.replace("a", &Audience::Everybody, ListKind::Tools, &[deep, tool("t")]);
+
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].to_string().contains("`deep` of `a` is left out"), "{}", notices[0]);
+    assert_eq!(page(&catalogue, &Scope::All), r#"{"tools":[{"name":"a_t"}]}"#);
+}
+
+#[test]
 fn a_tool_that_stops_saying_that_it_only_reads_cannot_be_called_any_more() {
     let rules = Rules { is_read_only: true, ..Rules::default() };
     let mut catalogue = with(&[("a", rules)]);

@@ -68,13 +68,26 @@ fn by_template<'a>(servers: &[&'a Listed], uri: &str, view: &View) -> Option<&'a
     for server in servers {
         let Some(list) = server.seen(ListKind::Templates, view) else { continue };
         for template in &list.items {
-            let fixed = template.original.split('{').next().unwrap_or_default();
-            if uri.starts_with(fixed) && best.is_none_or(|(length, _)| fixed.len() > length) {
-                best = Some((fixed.len(), server));
+            let Some(fixed) = fitting(&template.original, uri) else { continue };
+            if best.is_none_or(|(length, _)| fixed > length) {
+                best = Some((fixed, server));
             }
         }
     }
     best.map(|(_, server)| server)
+}
+
+/// Returns the length of the fixed beginning of a template, if a URI can be one of it: it has the fixed parts of the
+/// template, in their order, from its beginning to its end.
+fn fitting(template: &str, uri: &str) -> Option<usize> {
+    let (beginning, rest) = template.split_once('{')?;
+    let mut left = uri.strip_prefix(beginning)?;
+    let mut parts = rest.split('{').map(|it| it.split_once('}').map_or("", |(_, fixed)| fixed));
+    let last = parts.next_back().unwrap_or_default();
+    for part in parts {
+        left = left.split_once(part)?.1;
+    }
+    left.ends_with(last).then_some(beginning.len())
 }
 
 /// Returns a URI with a prefix that names the server.
@@ -102,6 +115,18 @@ const SCHEME: &str = "ridethrough:";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_template_fits_what_has_its_fixed_parts_from_beginning_to_end() {
+        assert_eq!(fitting("notes://{id}", "notes://secret-plan"), Some(8));
+        assert_eq!(fitting("notes://{id}/raw{?v}", "notes://a/raw?v=1"), Some(8));
+        assert_eq!(fitting("file://{+path}.md", "file://a/b.md"), Some(7));
+        assert_eq!(fitting("file://{+path}.md", "file://a/b.txt"), None);
+        assert_eq!(fitting("notes://{a}-{b}", "notes://ab"), None);
+        assert_eq!(fitting("notes://s", "notes://secret-plan"), None, "it has no variable");
+        assert_eq!(fitting("{+any}", "x:1"), Some(0));
+        assert_eq!(fitting("notes://{id", "notes://a"), Some(8));
+    }
 
     #[test]
     fn a_prefix_names_its_server_whatever_that_is_called() {

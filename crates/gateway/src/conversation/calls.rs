@@ -5,19 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use futures_util::stream::FuturesUnordered;
-use ridethrough_core::message::{Answer, Id};
+use ridethrough_core::message::{Answer, Id, Json};
 
 /// The requests that are under way.
 #[derive(Default)]
 pub(crate) struct Calls {
     running: FuturesUnordered<Abortable<BoxFuture<'static, (u64, Answer)>>>,
     known: BTreeMap<u64, (Id, AbortHandle)>,
-    /// The number of a request by the text of its id.
-    numbers: BTreeMap<Bytes, u64>,
+    /// The number of a request by its id.
+    numbers: BTreeMap<Key, u64>,
     last: u64,
 }
 
@@ -26,15 +25,15 @@ impl Calls {
         self.last += 1;
         let number = self.last;
         let (handle, registration) = AbortHandle::new_pair();
-        self.numbers.insert(id.json().as_bytes().clone(), number);
+        self.numbers.insert(Key::of(id.json()), number);
         self.known.insert(number, (id, handle));
         let call = call.map(move |answer| (number, answer)).boxed();
         self.running.push(Abortable::new(call, registration));
     }
 
     /// Drops a request, if it has not ended.
-    pub(crate) fn cancel(&mut self, id: &Bytes) {
-        let Some(number) = self.numbers.remove(id) else { return };
+    pub(crate) fn cancel(&mut self, id: &Json) {
+        let Some(number) = self.numbers.remove(&Key::of(id)) else { return };
         if let Some((_, handle)) = self.known.remove(&number) {
             handle.abort();
         }
@@ -47,9 +46,9 @@ impl Calls {
                 None => return std::future::pending().await,
                 Some(Ok((number, answer))) => {
                     if let Some((id, _)) = self.known.remove(&number) {
-                        let key = id.json().as_bytes();
-                        if self.numbers.get(key) == Some(&number) {
-                            self.numbers.remove(key);
+                        let key = Key::of(id.json());
+                        if self.numbers.get(&key) == Some(&number) {
+                            self.numbers.remove(&key);
                         }
                         return (id, answer);
                     }
@@ -62,5 +61,55 @@ impl Calls {
 
     pub(crate) fn len(&self) -> usize {
         self.known.len()
+    }
+}
+
+/// What an id means: a caller may spell it otherwise when it cancels, `"a/b"` as `"a\/b"`.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    /// Anything but a text, in its own spelling.
+    Spelled(String),
+    Text(String),
+}
+
+impl Key {
+    fn of(id: &Json) -> Self {
+        match id.string() {
+            Some(text) => Self::Text(text.into_owned()),
+            None => Self::Spelled(id.as_str().to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use ridethrough_core::message::{Incoming, Message};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_is_cancelled_however_its_id_is_spelled() {
+        for (id, spelled, is_cancelled) in [
+            (r#""a/b""#, r#""a\/b""#, true),
+            (r#""\u0061""#, r#""a""#, true),
+            ("7", "7", true),
+            ("7", r#""7""#, false),
+        ] {
+            let mut calls = Calls::default();
+            let request = Bytes::from(format!(r#"{{"id":{id},"method":"m"}}"#));
+            let Ok(Incoming::One(Message::Request { id, .. })) = Incoming::parse(&request) else {
+                panic!("{request:?}")
+            };
+            calls.begin(id, async { Answer::Result(Json::empty_object()) });
+
+            calls.cancel(&json(spelled));
+
+            assert_eq!(calls.next().now_or_never().is_none(), is_cancelled, "{spelled}");
+        }
+    }
+
+    fn json(text: &str) -> Json {
+        Json::new(text.to_owned()).unwrap()
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ridethrough::server::Identity;
+use ridethrough_core::answer::words::is_harmful;
 use ridethrough_core::message::{Json, splice};
 use serde_json::{Map, Value, json};
 
@@ -46,13 +47,25 @@ pub(crate) fn together(revision: &str, servers: &[Description]) -> Json {
     });
     let told = servers.iter().filter_map(|Description { name, said, .. }| {
         let words: String = said.as_ref()?.member("instructions")?.read()?;
-        (!words.trim().is_empty()).then(|| format!("# {name}\n\n{}", words.trim()))
+        let words = in_bounds(words.trim());
+        (!words.is_empty()).then(|| format!("# {name}\n\n{words}"))
     });
     let told: Vec<_> = told.collect();
     if !told.is_empty() {
         greeting["instructions"] = told.join("\n\n").into();
     }
     Json::from(greeting)
+}
+
+/// Returns the instructions of a server as they stand beside those of others: cut, and without what steers terminals
+/// or hides text.
+fn in_bounds(words: &str) -> String {
+    let is_fit = |letter: &char| matches!(letter, '\n' | '\t') || !is_harmful(*letter);
+    let mut kept: String = words.chars().filter(is_fit).take(LONGEST).collect();
+    if words.chars().nth(LONGEST).is_some() {
+        kept.push('…');
+    }
+    kept
 }
 
 /// Returns a greeting that says at which pages a person must log in before more is listed.
@@ -133,6 +146,8 @@ fn may(said: Option<&Json>, path: &[&str]) -> bool {
     found.flatten().is_some_and(|it| it.as_str() != "false")
 }
 
+/// The most characters of one server's instructions in the greeting of all.
+const LONGEST: usize = 16_384;
 /// The revisions that a caller may ask for by `initialize`, newest first.
 const REVISIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
@@ -169,6 +184,14 @@ mod tests {
         let can: Vec<_> = greeting["capabilities"].as_object().unwrap().keys().collect();
         assert_eq!(can, ["completions", "logging", "prompts", "resources", "tools"]);
         assert_eq!(greeting["capabilities"]["resources"]["subscribe"], true);
+    }
+
+    #[test]
+    fn the_words_of_one_server_neither_drown_nor_disguise_those_of_others() {
+        assert_eq!(in_bounds("be\u{1b}[2J kind\u{202e}\n\tto all"), "be[2J kind\n\tto all");
+        let long = in_bounds(&"é".repeat(9_000_000));
+        assert_eq!(long.chars().count(), LONGEST + 1);
+        assert!(long.ends_with('…'));
     }
 
     #[test]

@@ -70,9 +70,18 @@ pub(crate) async fn pass(
     upstream: &Arc<Upstream>,
     request: Request,
 ) -> Answer {
+    try_to_pass(context, upstream, request).await.said(upstream)
+}
+
+/// Passes a request on as [`pass`] does, and returns how that ended.
+pub(crate) async fn try_to_pass(
+    context: &Arc<Context>,
+    upstream: &Arc<Upstream>,
+    request: Request,
+) -> Attempt {
     match within_quota(context).await {
-        Ok(_place) => send(context, upstream, request).await,
-        Err(over) => fault::over_quota(over),
+        Ok(_place) => try_to_send(context, upstream, request).await,
+        Err(over) => Attempt::Refused(fault::over_quota(over)),
     }
 }
 
@@ -83,23 +92,31 @@ pub(crate) async fn send(
     upstream: &Arc<Upstream>,
     request: Request,
 ) -> Answer {
+    try_to_send(context, upstream, request).await.said(upstream)
+}
+
+async fn try_to_send(
+    context: &Arc<Context>,
+    upstream: &Arc<Upstream>,
+    request: Request,
+) -> Attempt {
     let login = match upstream.login(&context.caller.principal) {
-        None => return attempt(context, upstream, &request).await.said(upstream),
-        Some(Err(why)) => return fault::no_link(upstream.name(), &why),
+        None => return attempt(context, upstream, &request).await,
+        Some(Err(why)) => return Attempt::Refused(fault::no_link(upstream.name(), &why)),
         Some(Ok(login)) => login,
     };
     if is_login_missing(&login).await
         && let Err(answer) = log_in(context, upstream, &login, request.waiting()).await
     {
-        return answer;
+        return Attempt::Refused(answer);
     }
     let tried = attempt(context, upstream, &request).await;
     if !tried.wants_login(&login) {
-        return tried.said(upstream);
+        return tried;
     }
     match log_in(context, upstream, &login, request.waiting()).await {
-        Ok(()) => attempt(context, upstream, &request).await.said(upstream),
-        Err(answer) => answer,
+        Ok(()) => attempt(context, upstream, &request).await,
+        Err(answer) => Attempt::Refused(answer),
     }
 }
 
@@ -116,7 +133,7 @@ async fn is_login_missing(login: &PrincipalLogin) -> bool {
 }
 
 /// How an attempt to make a call ended.
-enum Attempt {
+pub(crate) enum Attempt {
     Answered(Answer),
     /// Without an answer of the server.
     Failed(CallError),
@@ -132,7 +149,17 @@ impl Attempt {
             && login.needed().is_some())
     }
 
-    fn said(self, upstream: &Upstream) -> Answer {
+    /// Whether it is certain that the server did not run the call. What the server itself says is no proof.
+    pub(crate) fn has_not_run(&self) -> bool {
+        match self {
+            Self::Answered(_) => false,
+            Self::Failed(error) => !error.may_have_run(),
+            Self::Refused(_) => true,
+        }
+    }
+
+    /// Returns what the caller is told.
+    pub(crate) fn said(self, upstream: &Upstream) -> Answer {
         let name = upstream.name();
         match self {
             Self::Answered(answer) => relayed(name, answer),
@@ -168,7 +195,17 @@ async fn attempt(context: &Arc<Context>, upstream: &Arc<Upstream>, request: &Req
     if has_progress {
         link.settle().await;
     }
+    if let Ok(Answer::Error(error)) = &outcome {
+        pages_of(error).iter().for_each(|page| link.follow_page(context.number, page));
+    }
     outcome.map_or_else(Attempt::Failed, Attempt::Answered)
+}
+
+/// Returns the pages that a person must see before a call can be made, by their ids.
+fn pages_of(error: &Json) -> Vec<String> {
+    let pages = error.member("data").and_then(|it| it.member("elicitations")?.elements());
+    let id = |page: &Json| page.member("elicitationId")?.read();
+    pages.unwrap_or_default().iter().filter_map(id).collect()
 }
 
 /// Returns the answer for a server that is not in the config any more.

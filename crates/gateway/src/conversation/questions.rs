@@ -25,10 +25,21 @@ pub(crate) enum Questioner {
     Server(Arc<Link>, QuestionId),
 }
 
+impl Questioner {
+    /// Whether two questions are of one server, or both of the gateway.
+    fn is_of_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Server(one, _), Self::Server(other, _)) => Arc::ptr_eq(one, other),
+            (Self::Gateway(..), Self::Gateway(..)) => true,
+            _ => false,
+        }
+    }
+}
+
 impl Questions {
-    /// Gives a question its number; `None` if there are too many.
+    /// Gives a question its number; `None` if there are too many of the one who asks.
     pub(crate) fn ask(&mut self, questioner: Questioner) -> Option<u64> {
-        if self.open.len() == MOST {
+        if self.open.values().filter(|it| it.is_of_same(&questioner)).count() >= MOST {
             return None;
         }
         self.last += 1;
@@ -83,5 +94,5 @@ pub(crate) fn can_show_pages(capabilities: &Json) -> bool {
     capabilities.member("elicitation").is_some_and(|it| it.member("url").is_some())
 }
 
-/// A person answers few at once.
-const MOST: usize = 1000;
+/// The most questions of one server that are open: a person answers few at once.
+const MOST: usize = 100;

@@ -15,7 +15,7 @@ use ridethrough_core::message::{Answer, Json};
 use ridethrough_server::Digest;
 
 use super::context::Context;
-use super::passing::{Request, pass};
+use super::passing::{Request, try_to_pass};
 use super::tasks;
 use crate::fault;
 use crate::sealed::{BadState, PATIENCE, RoundSubject};
@@ -49,13 +49,12 @@ pub(crate) async fn call(
         });
     }
     let declares_tasks = tasks::are_declared(request.capabilities.as_ref());
-    let answer = pass(context, upstream, request).await;
-    let Answer::Result(result) = &answer else {
-        if let Some(state) = taken.filter(|_| was_not_sent(&answer)) {
-            rounds.give_back(state).await;
-        }
-        return answer;
-    };
+    let attempt = try_to_pass(context, upstream, request).await;
+    if let Some(state) = taken.filter(|_| attempt.has_not_run()) {
+        rounds.give_back(state).await;
+    }
+    let answer = attempt.said(upstream);
+    let Answer::Result(result) = &answer else { return answer };
     let kind = result.member("resultType");
     match kind.as_ref().and_then(Json::string).as_deref() {
         None | Some("complete") => answer,
@@ -66,13 +65,6 @@ pub(crate) async fn call(
         Some("task") if declares_tasks => tasks::shown(context, upstream, answer).await,
         Some(_) => fault::unknown_type(upstream.name()),
     }
-}
-
-/// Whether the gateway itself says that the round did not reach the server.
-fn was_not_sent(answer: &Answer) -> bool {
-    let Answer::Error(error) = answer else { return false };
-    let data = error.member("data");
-    data.and_then(|it| it.member("mayHaveRun")?.read()) == Some(false)
 }
 
 const STATE: &str = "requestState";

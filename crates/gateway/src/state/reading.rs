@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::future::{FutureExt, ready};
 use ridethrough_core::message::{Json, ListKind};
 use ridethrough_server::Principal;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{GatewayState, PATIENCE, lock};
 use crate::catalogue::{Audience, Scope, Share, View};
@@ -132,7 +132,7 @@ impl GatewayState {
             std::mem::take(&mut list.is_outdated)
         };
         if is_outdated {
-            self.begin_to_read(upstream, owner, kind, link);
+            self.read_again(upstream, owner, kind, link);
         }
         is_good
     }
@@ -304,7 +304,8 @@ impl GatewayState {
         self.read_again(upstream, owner, kind, link);
     }
 
-    /// Reads a list again over a link; if it is being read, once more after that.
+    /// Reads a list again over a link: at once or, if it was just read, a little later, so that a server whose lists
+    /// change without end is not read without end. If it is being read, it is read once more after that.
     pub(super) fn read_again(
         self: &Arc<Self>,
         upstream: &Arc<Upstream>,
@@ -312,15 +313,34 @@ impl GatewayState {
         kind: ListKind,
         link: &Arc<Link>,
     ) {
-        {
+        let wait = {
             let mut lists = lock(&upstream.lists);
             let list = lists.entry((owner.clone(), kind)).or_default();
             if list.running.is_some() {
                 list.is_outdated = true;
                 return;
             }
+            if list.is_planned {
+                return;
+            }
+            let read = list.last.map(|(at, _)| at.elapsed());
+            let wait = read.map_or(Duration::ZERO, |read| JUST_NOW.saturating_sub(read));
+            list.is_planned = !wait.is_zero();
+            wait
+        };
+        if wait.is_zero() {
+            self.begin_to_read(upstream, owner, kind, link);
+            return;
         }
-        self.begin_to_read(upstream, owner, kind, link);
+        let (state, of, link) = (self.clone(), upstream.clone(), Arc::downgrade(link));
+        let owner = owner.clone();
+        tokio::spawn(async move {
+            sleep(wait).await;
+            lock(&of.lists).entry((owner.clone(), kind)).or_default().is_planned = false;
+            if let Some(link) = link.upgrade() {
+                state.begin_to_read(&of, &owner, kind, &link);
+            }
+        });
     }
 }
 

@@ -1,8 +1,8 @@
 //! A client of one server, and the conversations that use it.
 //!
-//! A message that belongs to a call goes to the conversation that made the call, and to no other. One that
-//! belongs to none goes to all conversations that use the link, except questions: a question that could be
-//! meant for several is refused.
+//! Which conversation a message of the server goes to is in [`routing`].
+
+mod routing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use futures_util::future::FutureExt;
 use ridethrough::Client;
-use ridethrough::call::{ExchangeId, Track};
+use ridethrough::call::Track;
 use ridethrough::event::{Answer, Delivered, Inbox, QuestionId};
-use ridethrough_core::message::{Json, ListKind, code, notification};
+use ridethrough_core::message::{Json, ListKind};
 use ridethrough_server::Principal;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
@@ -28,6 +28,8 @@ pub(crate) struct Link {
     pub(crate) principal: Principal,
     /// The login of that principal, if each has its own. It stays at hand as long as the link is open.
     _login: Option<Arc<PrincipalLogin>>,
+    /// Whether all principals use it.
+    is_for_all: bool,
     users: Mutex<Users>,
     orders: mpsc::UnboundedSender<Box<LinkOrder>>,
     /// A place among the links that may be open.
@@ -63,6 +65,8 @@ pub(crate) struct LinkSettings {
     pub(crate) places: Vec<OwnedSemaphorePermit>,
     /// How long it may be unused; `None` if it belongs to one conversation, and lives as long.
     pub(crate) idle: Option<Duration>,
+    /// Whether all principals use it.
+    pub(crate) is_for_all: bool,
 }
 
 struct Users {
@@ -74,6 +78,8 @@ struct Users {
     subscriptions: BTreeSet<(String, u64)>,
     /// Which conversation has begun, or asked about, which task.
     tasks: BTreeSet<(String, u64)>,
+    /// Which conversation was shown which page.
+    pages: BTreeSet<(String, u64)>,
     next: u64,
     last_use: Instant,
 }
@@ -107,7 +113,7 @@ impl Link {
         settings: LinkSettings,
         listener: impl Listener,
     ) -> Arc<Self> {
-        let LinkSettings { server, principal, login, places, idle } = settings;
+        let LinkSettings { server, principal, login, places, idle, is_for_all } = settings;
         let (orders, given) = mpsc::unbounded_channel();
         let users = Users {
             conversations: BTreeMap::new(),
@@ -115,6 +121,7 @@ impl Link {
             questions: BTreeMap::new(),
             subscriptions: BTreeSet::new(),
             tasks: BTreeSet::new(),
+            pages: BTreeSet::new(),
             next: 0,
             last_use: Instant::now(),
         };
@@ -125,6 +132,7 @@ impl Link {
             server,
             principal,
             _login: login,
+            is_for_all,
             users,
             orders,
             _places: places,
@@ -145,16 +153,17 @@ impl Link {
         users.conversations.remove(&conversation);
         users.subscriptions.retain(|(_, it)| *it != conversation);
         users.tasks.retain(|(_, it)| *it != conversation);
+        users.pages.retain(|(_, it)| *it != conversation);
     }
 
     /// Records that a task is of a conversation, which then hears of it. No other does.
     pub(crate) fn follow_task(&self, conversation: u64, id: &str) {
-        let mut users = self.users();
-        if users.tasks.len() >= MOST_TASKS {
-            // The oldest are not known, and any of them can be asked about at any time.
-            users.tasks.pop_first();
-        }
-        users.tasks.insert((id.to_owned(), conversation));
+        follow(&mut self.users().tasks, conversation, id);
+    }
+
+    /// Records that a conversation is shown a page, and then hears when the person is done there.
+    pub(crate) fn follow_page(&self, conversation: u64, id: &str) {
+        follow(&mut self.users().pages, conversation, id);
     }
 
     /// Records that a conversation wants to hear of a resource.
@@ -230,122 +239,6 @@ impl Link {
         if is_used { Instant::now() + idle } else { users.last_use + idle }
     }
 
-    fn hear(self: &Arc<Self>, delivered: Delivered, listener: &impl Listener) {
-        match &delivered {
-            // It names the server's id of a question. `Withdrawn` says it by the client's id.
-            Delivered::Notification { method, .. } if &**method == notification::CANCELLED => {}
-            Delivered::Notification { method, .. } if is_list_change(method) => {
-                let changed = ListKind::ALL.into_iter().filter(|it| it.changed() == &**method);
-                changed.for_each(|kind| listener.list_changed(self, kind));
-            }
-            Delivered::Notification { method, params, .. }
-                if &**method == notification::RESOURCE_UPDATED =>
-            {
-                let uri = params.as_ref().and_then(|it| it.member("uri")?.read::<String>());
-                self.to_subscribers(&uri.unwrap_or_default(), &delivered);
-            }
-            Delivered::Notification { method, params, .. } if &**method == TASK_STATUS => {
-                let id = params.as_ref().and_then(|it| it.member("taskId")?.read::<String>());
-                self.to_followers(&id.unwrap_or_default(), &delivered);
-            }
-            Delivered::Notification { exchange: Some(exchange), .. } => {
-                let exchange = *exchange;
-                self.to_caller(exchange, delivered);
-            }
-            Delivered::Notification { .. } => self.to_all(&delivered),
-            Delivered::Withdrawn { question } => {
-                self.when_placed(*question, || {});
-                self.to_all(&delivered);
-            }
-            Delivered::Question { question, exchange, .. } => {
-                let (question, exchange) = (*question, *exchange);
-                if !self.ask(exchange, delivered) {
-                    let why = "nobody here can be asked that";
-                    self.answer(question, Answer::refusal(code::METHOD_NOT_FOUND, why));
-                }
-            }
-        }
-    }
-
-    /// Passes a question on. Returns whether somebody got it.
-    fn ask(self: &Arc<Self>, exchange: Option<ExchangeId>, delivered: Delivered) -> bool {
-        if let Some(exchange) = exchange {
-            self.step_aside(exchange, &delivered);
-            return self.to_caller(exchange, delivered);
-        }
-        let only = {
-            let users = self.users();
-            let mut all = users.conversations.values();
-            all.next().filter(|_| users.conversations.len() == 1).cloned()
-        };
-        only.is_some_and(|mailbox| self.put(&mailbox, delivered, None))
-    }
-
-    /// Lets others have the place of a call while its caller is asked. A question that nobody gets is answered
-    /// by the gateway, which brings the call back.
-    fn step_aside(&self, exchange: ExchangeId, delivered: &Delivered) {
-        let Delivered::Question { question, .. } = delivered else { return };
-        let mut users = self.users();
-        let asked = users.calls.iter().find(|(_, it)| it.track.exchange() == Some(exchange));
-        let Some((number, place)) = asked.map(|(number, it)| (*number, it.place.clone())) else {
-            return;
-        };
-        users.questions.insert(*question, number);
-        place.question_asked();
-    }
-
-    fn to_caller(self: &Arc<Self>, exchange: ExchangeId, delivered: Delivered) -> bool {
-        let found = {
-            let users = self.users();
-            let call = users.calls.values().find(|it| it.track.exchange() == Some(exchange));
-            call.and_then(|call| {
-                Some((users.conversations.get(&call.conversation)?.clone(), call.id.clone()))
-            })
-        };
-        found.is_some_and(|(mailbox, id)| self.put(&mailbox, delivered, Some(id)))
-    }
-
-    fn to_all(self: &Arc<Self>, delivered: &Delivered) {
-        let all: Vec<_> = self.users().conversations.values().cloned().collect();
-        for mailbox in all {
-            self.put(&mailbox, delivered.clone(), None);
-        }
-    }
-
-    fn to_subscribers(self: &Arc<Self>, uri: &str, delivered: &Delivered) {
-        let all: BTreeMap<_, _> = {
-            let users = self.users();
-            let concerned = users.subscriptions.iter().filter(|(wanted, _)| is_within(uri, wanted));
-            let mailbox = |it: &u64| Some((*it, users.conversations.get(it)?.clone()));
-            concerned.filter_map(|(_, it)| mailbox(it)).collect()
-        };
-        for mailbox in all.values() {
-            self.put(mailbox, delivered.clone(), None);
-        }
-    }
-
-    fn to_followers(self: &Arc<Self>, task: &str, delivered: &Delivered) {
-        let all: Vec<_> = {
-            let users = self.users();
-            let concerned = users.tasks.iter().filter(|(it, _)| it == task);
-            concerned.filter_map(|(_, it)| users.conversations.get(it).cloned()).collect()
-        };
-        for mailbox in all {
-            self.put(&mailbox, delivered.clone(), None);
-        }
-    }
-
-    /// A conversation that does not read loses what comes: the link never waits for it.
-    fn put(
-        self: &Arc<Self>,
-        mailbox: &MessageSender,
-        delivered: Delivered,
-        call: Option<Json>,
-    ) -> bool {
-        let message = FromServer { link: self.clone(), delivered, call };
-        mailbox.try_send(Box::new(message)).is_ok()
-    }
-
     fn users(&self) -> MutexGuard<'_, Users> {
         // No code panics in the middle of a change, so a poisoned lock is still valid.
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
@@ -375,16 +268,23 @@ async fn listen(
     loop {
         tokio::select! {
             biased;
+            // Before the inbox, which a server may fill without end.
+            Some(order) = orders.recv() => match *order {
+                LinkOrder::Answer(question, answer) => inbox.answer(question, answer),
+                LinkOrder::Settle(done) => {
+                    for _ in 0..MOST_SETTLED {
+                        let Some(Some(delivered)) = inbox.next().now_or_never() else { break };
+                        let Some(link) = link.upgrade() else { return };
+                        link.hear(delivered, &listener);
+                    }
+                    // Whoever waits may be gone.
+                    let _ = done.send(());
+                }
+            },
             delivered = inbox.next() => {
                 let (Some(delivered), Some(link)) = (delivered, link.upgrade()) else { return };
                 link.hear(delivered, &listener);
             }
-            // After everything in the inbox.
-            Some(order) = orders.recv() => match *order {
-                LinkOrder::Answer(question, answer) => inbox.answer(question, answer),
-                // Whoever waits may be gone.
-                LinkOrder::Settle(done) => drop(done.send(())),
-            },
             () = at(due) => {
                 due = idle.and_then(is_due);
                 if due.is_none_or(|due| due <= Instant::now())
@@ -400,6 +300,14 @@ async fn listen(
     }
 }
 
+fn follow(followed: &mut BTreeSet<(String, u64)>, conversation: u64, id: &str) {
+    if followed.len() >= MOST_FOLLOWED {
+        // The oldest are not known, and any of them can be asked about at any time.
+        followed.pop_first();
+    }
+    followed.insert((id.to_owned(), conversation));
+}
+
 async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
@@ -407,18 +315,7 @@ async fn at(moment: Option<Instant>) {
     }
 }
 
-/// Whether an update of one resource concerns a subscription to another: a server may name a part of it.
-fn is_within(uri: &str, wanted: &str) -> bool {
-    uri.strip_prefix(wanted).is_some_and(|rest| {
-        rest.is_empty() || wanted.ends_with('/') || rest.starts_with(['/', '#', '?'])
-    })
-}
-
-fn is_list_change(method: &str) -> bool {
-    ListKind::ALL.into_iter().any(|kind| kind.changed() == method)
-}
-
-/// The notification of a task that has changed.
-const TASK_STATUS: &str = "notifications/tasks/status";
-/// The most tasks of one link that conversations hear of.
-const MOST_TASKS: usize = 1000;
+/// The most tasks, and the most pages, of one link that conversations hear of.
+const MOST_FOLLOWED: usize = 1000;
+/// The most messages that are passed on before an answer that waits for them. No conversation keeps more.
+const MOST_SETTLED: usize = 1000;

@@ -53,6 +53,8 @@ pub(crate) struct ListState {
     pub(crate) why: Option<String>,
     /// Whether it must be read again when the running request is over.
     pub(crate) is_outdated: bool,
+    /// Whether it will be read again soon.
+    pub(crate) is_planned: bool,
 }
 
 /// Where authorization servers send browsers back to, as soon as that is known.
@@ -246,7 +248,8 @@ impl Upstream {
         let client = self.client(asker, is_own, login.as_deref())?;
         let idle = (!is_own).then_some(self.settings.idle);
         let (server, principal) = (self.name().clone(), asker.principal.clone());
-        let link_settings = LinkSettings { server, principal, login, places, idle };
+        let is_for_all = owner == Audience::Everybody;
+        let link_settings = LinkSettings { server, principal, login, places, idle, is_for_all };
         let link = Link::open(client, link_settings, listener);
         link.attach(asker.conversation, &asker.mailbox);
         link.client.keep_connected();

@@ -4,6 +4,7 @@
 
 mod admitting;
 mod asking;
+mod attacking;
 mod calling;
 mod completing;
 mod crossing;

@@ -134,6 +134,21 @@ async fn a_state_whose_round_was_not_sent_is_still_good() {
     assert!(said.as_str().contains("Ada"), "{}", said.as_str());
 }
 
+/// What a server says of its own work is no proof.
+#[tokio::test(start_paused = true)]
+async fn a_state_whose_round_the_server_says_it_did_not_run_is_used() {
+    let (a, rig) = asking();
+    let client = raw(&rig);
+    let (state, _) = first_round(&client, "lie").await;
+
+    let Err(Error::Server(error)) = second_round(&client, "lie", &state).await else { panic!() };
+    assert_eq!(error.rpc.code, -32000);
+
+    refused(second_round(&client, "lie", &state).await, "used before");
+    let heard = a.server.heard("tools/call");
+    assert_eq!(heard.iter().filter(|it| it.contains("inputResponses")).count(), 1);
+}
+
 /// What was used at the gateway before is not known.
 #[tokio::test(start_paused = true)]
 async fn a_state_of_an_earlier_gateway_is_refused_though_the_key_is_the_same() {

@@ -26,6 +26,8 @@ struct Inner {
     /// Every conversation that is open, by its number.
     open: Mutex<BTreeMap<u64, mpsc::UnboundedSender<Said>>>,
     begun: AtomicU64,
+    /// How often it asked something for no call.
+    asked: AtomicU64,
     lists: AtomicUsize,
     /// What was heard, as it was written.
     heard: Mutex<Vec<String>>,
@@ -45,6 +47,7 @@ impl SmallServer {
             resources: Mutex::default(),
             open: Mutex::default(),
             begun: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
             lists: AtomicUsize::new(0),
             heard: Mutex::default(),
             pairs: Mutex::default(),
@@ -98,6 +101,15 @@ impl SmallServer {
     /// Says this in every conversation.
     pub(crate) fn tell(&self, method: &str, params: Value) {
         let message = ParsedMessage::notification(method, Some(&Json::from(params)));
+        for said in self.0.open.lock().unwrap().values() {
+            let _ = said.send(Said::Message { message: message.clone(), call: None });
+        }
+    }
+
+    /// Asks this in every conversation, for no call.
+    pub(crate) fn ask(&self, method: &str, params: Value) {
+        let id = Id::of_number(5000 + self.0.asked.fetch_add(1, Ordering::Relaxed));
+        let message = ParsedMessage::request(id, method, Some(&Json::from(params)));
         for said in self.0.open.lock().unwrap().values() {
             let _ = said.send(Said::Message { message: message.clone(), call: None });
         }
@@ -256,6 +268,10 @@ impl Talk {
                 let result = inner.tasks.lock().unwrap().begin(params, &inner.name);
                 self.answer(id, result);
             }
+            "ask" if self.is_stateless() && is_to_lie(params) => {
+                let lie = json!({"code": -32000, "message": "no", "data": {"mayHaveRun": false}});
+                self.say(ParsedMessage::response(id, &Answer::Error(Json::from(lie))), None);
+            }
             "ask" if self.is_stateless() => self.answer(id, asked_in_rounds(params)),
             "ask" => {
                 let number = 1000 + self.asked.len() as u64;
@@ -333,6 +349,11 @@ impl Talk {
             let _ = said.send(Said::Message { message, call });
         }
     }
+}
+
+/// Whether a call that has run is to be answered as if it had not.
+fn is_to_lie(params: &Value) -> bool {
+    params["arguments"]["say"] == "lie" && !params["inputResponses"].is_null()
 }
 
 /// Answers a call that asks something: in the first round with a question and a state, and then with what was
