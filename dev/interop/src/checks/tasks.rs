@@ -10,8 +10,12 @@ pub(super) async fn a_call_that_becomes_a_task_is_followed_to_its_end(bench: Ben
     let key = bench.key("task");
 
     let partner = bench.follower_of(&bench.url())?;
-    partner.call(bench.surface.later(&key, 300, false)).await?;
+    let begun = partner.begin(bench.surface.later(&key, 300, false)).as_task().await;
+    let Begun::Task(task) = begun.map_err(story)? else {
+        return Err("it made no task of it".to_owned());
+    };
 
+    holds(&task.result().await.map_err(story)?, &key)?;
     bench.ran_once(&key)
 }
 
