@@ -62,7 +62,7 @@ pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
         changes,
         calls: Calls::default(),
         questions: Questions::default(),
-        telling: Arc::new(Semaphore::new(MOST_TOLD)),
+        notification_places: Arc::new(Semaphore::new(MOST_NOTIFICATIONS)),
         unsaid: VecDeque::new(),
         said,
         closing,
@@ -87,7 +87,7 @@ struct Talk {
     calls: Calls,
     questions: Questions,
     /// Places for notifications that are on their way to servers.
-    telling: Arc<Semaphore>,
+    notification_places: Arc<Semaphore>,
     /// What is to be said next.
     unsaid: VecDeque<Box<Said>>,
     /// Boxed, because a channel makes room for 32 at once.
@@ -207,7 +207,9 @@ impl Talk {
                     let Some(link) = upstream.own_link(self.context.number) else { continue };
                     // A server that takes nothing loses what comes: nobody waits for it, and one that was away
                     // asks again when it is back.
-                    let Ok(place) = self.telling.clone().try_acquire_owned() else { continue };
+                    let Ok(place) = self.notification_places.clone().try_acquire_owned() else {
+                        continue;
+                    };
                     let (method, params) = (method.to_owned(), params.clone());
                     tokio::spawn(async move {
                         drop(link.client.notify(method, params).await);
@@ -391,6 +393,6 @@ const MAILBOX: usize = 256;
 const MOST_UNSAID: usize = 1000;
 const MOST_CALLS: usize = 10_000;
 /// Notifications of one caller that are on their way to servers.
-const MOST_TOLD: usize = 32;
+const MOST_NOTIFICATIONS: usize = 32;
 /// A client takes up to 5 s to close; a process may take as long again.
 const FAREWELL: Duration = Duration::from_secs(10);

@@ -152,7 +152,7 @@ impl LoginFailure {
 }
 
 /// Returns an error with all its causes, on one line.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -14,7 +14,7 @@ use ridethrough_core::message::code::SERVER_ERROR;
 use ridethrough_core::message::notification;
 use ridethrough_core::message::{Answer, Id, Json};
 use ridethrough_core::stateless::can_ask;
-use ridethrough_oauth::error::LoginFailure;
+use ridethrough_oauth::error::{LoginFailure, with_causes};
 use ridethrough_oauth::person::LoginPrompt;
 use tokio::io::AsyncWrite;
 use tokio::sync::watch;
@@ -285,17 +285,6 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let reason = short(&login.needed()?.to_string());
         Some(NeededLogin { reason, command: short(login.command()) })
     }
-}
-
-/// Returns an error with all its causes, on one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 /// How long an upstream is left alone that refuses what it granted: it may have a fault.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::Uri;
 use ridethrough::ClientBuilder;
 use ridethrough_core::answer::words::harmless;
-use ridethrough_oauth::error::LoginFailure;
+use ridethrough_oauth::error::{LoginFailure, with_causes};
 use ridethrough_oauth::person::LoginPrompt;
 use ridethrough_oauth::{Account, ClientOutlook, LoginReason, LoginState, OAuth};
 use ridethrough_server::Principal;
@@ -210,17 +210,6 @@ fn origin(url: &str) -> Option<String> {
     let host = uri.host()?;
     let port = uri.port().map(|port| format!(":{port}")).unwrap_or_default();
     Some(format!("{}://{host}{port}", uri.scheme_str()?))
-}
-
-/// Returns an error with all its causes, on one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 /// How long a browser waits for an authorization server.
