@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   POST initialize ──▶ a new session and its backend; the answer carries the session's id
-//!   POST request ─────▶ an event stream that ends with the answer, or the answer alone
+//!   POST request ─────▶ the answer alone if it comes at once, else an event stream that ends with it
 //!   POST the rest ────▶ 202
 //!   GET ──────────────▶ the standing stream, or with `Last-Event-ID` any stream behind that event
 //!   DELETE ───────────▶ the end of the session
@@ -217,7 +217,8 @@ impl RequestHandler {
             Err(refusal) => return *refusal,
         };
         connection.serves(session.number);
-        pass(&session, posted, carries).await
+        let takes_alone = headers.takes_json() && !posted.is_batch;
+        pass(&session, posted, carries, takes_alone).await
     }
 
     /// Begins a new session.
@@ -288,8 +289,13 @@ impl RequestHandler {
 /// The answer to a request that cannot be carried out.
 type ErrorReply = Box<Reply>;
 
-/// Passes messages on to the backend.
-async fn pass(session: &Arc<Session>, posted: Posted, carries: Carries) -> Reply {
+/// Passes messages on to the backend. An answer may be sent without an event stream if the client takes it alone.
+async fn pass(
+    session: &Arc<Session>,
+    posted: Posted,
+    carries: Carries,
+    takes_alone: bool,
+) -> Reply {
     let is_batch = posted.is_batch;
     if is_batch && session.lock().version.as_deref().is_some_and(|it| it > LAST_BATCHES) {
         return reply::wrong("batches ended with 2025-03-26; send one message at a time");
@@ -310,6 +316,10 @@ async fn pass(session: &Arc<Session>, posted: Posted, carries: Carries) -> Reply
         _ => None,
     };
     match (session.ask(posted, carries).await, carries) {
+        (Ok(reader), Carries::Everything) if takes_alone => match reader.answer_alone().await {
+            Some(answer) => reply::json(StatusCode::OK, answer),
+            None => reply::events(Vec::new(), reader),
+        },
         (Ok(reader), Carries::Everything) => reply::events(Vec::new(), reader),
         (Ok(reader), Carries::Answers) => answers(reader, asked.as_ref(), is_batch).await,
         (Err(undelivered), _) => not_delivered(session, &undelivered),

@@ -41,10 +41,15 @@ impl Headers<'_> {
     /// Returns how the request can be answered; `None` if the client accepts none of the server's types.
     /// Without an `Accept` header it accepts any.
     pub(crate) fn takes(&self) -> Option<Carries> {
-        if !self.0.contains_key(ACCEPT) || self.accepts(EVENTS) {
+        if self.accepts(EVENTS) {
             return Some(Carries::Everything);
         }
-        self.accepts(JSON).then_some(Carries::Answers)
+        self.takes_json().then_some(Carries::Answers)
+    }
+
+    /// Whether the client accepts JSON.
+    pub(crate) fn takes_json(&self) -> bool {
+        self.accepts(JSON)
     }
 
     /// Whether the client accepts an event stream.
@@ -53,6 +58,9 @@ impl Headers<'_> {
     }
 
     fn accepts(&self, wanted: &str) -> bool {
+        if !self.0.contains_key(ACCEPT) {
+            return true;
+        }
         let values = self.0.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
         let family = wanted.split('/').next().unwrap_or_default();
         values.flat_map(|value| value.split(',')).filter(|range| !is_refusal(range)).any(|range| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::log::Entry;
 use crate::session::{Session, Visit};
@@ -105,6 +105,13 @@ impl Reader {
         }
     }
 
+    /// Waits a moment for an answer that comes alone, and takes it. If it takes longer or is large, or if anything
+    /// else comes, nothing is taken, and the stream is there to be read.
+    pub(crate) async fn answer_alone(&self) -> Option<Bytes> {
+        timeout(MOMENT, self.ticket.notified()).await.ok()?;
+        self.session.lock().streams.take_alone(self.stream, &self.ticket)
+    }
+
     /// Waits for the text of the next event; `None` at the end of the stream, or when another reader has
     /// taken it over.
     pub(crate) async fn next_event(&mut self) -> Option<Bytes> {
@@ -158,6 +165,9 @@ pub(crate) fn place_of(event_id: &str) -> Option<(u64, u64)> {
 const SILENCE: Duration = Duration::from_secs(15);
 /// The size below which a copy is cheaper than a write in pieces.
 const SMALL: usize = 16 * 1024;
+/// How long an answer is waited for before its stream is opened. A client whose connection breaks within this time
+/// cannot resume, because it knows no event; so it is short, and covers what answers from its memory.
+const MOMENT: Duration = Duration::from_millis(10);
 /// How soon a client is asked to resume after its connection broke.
 const RETRY: Duration = Duration::from_millis(500);
 /// How soon a client is asked to come again when the server is being replaced.

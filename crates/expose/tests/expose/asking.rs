@@ -31,6 +31,49 @@ async fn a_call_is_answered_on_a_stream_that_can_be_resumed_from_its_first_byte(
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_comes_at_once_comes_alone_and_nothing_is_kept_of_it() {
+    let mut rig = Rig::new();
+    let (session, mut child) = rig.begin().await;
+
+    let answer = rig.begin_to_send(post(&session, &call(1).to_string()));
+    child.hear().await;
+    child.answer(1, json!({"done": true})).await;
+
+    let mut answer = answer.await.unwrap();
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert_eq!(answer.json().await["result"], json!({"done": true}));
+    // The greeting has the first stream, and this call had the second.
+    assert_eq!(rig.listen(&session, Some("2-0")).await.status, 400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_comes_on_a_stream_if_it_is_not_alone_or_is_large_or_is_wanted_so() {
+    let mut rig = Rig::new();
+    let (session, mut child) = rig.begin().await;
+    let large = "x".repeat(100_000);
+    for (id, has_progress, text, accept) in [
+        (1, true, "", "application/json, text/event-stream"),
+        (2, false, &*large, "application/json, text/event-stream"),
+        (3, false, "", "text/event-stream"),
+    ] {
+        let mut request = post(&session, &call(id).to_string());
+        request.headers_mut().insert(ACCEPT, accept.parse().unwrap());
+
+        let answer = rig.begin_to_send(request);
+        child.hear().await;
+        if has_progress {
+            child.progress(id, 1).await;
+        }
+        child.answer(id, json!({"text": text})).await;
+
+        let mut answer = answer.await.unwrap();
+        assert_eq!(answer.header("content-type"), Some("text/event-stream"), "{id}");
+        assert_eq!(answer.any_event().await.unwrap().data, "", "{id}: it can be resumed");
+        assert_eq!(answer.rest().await.len(), 1 + usize::from(has_progress), "{id}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn clients_of_older_revisions_get_no_event_without_data() {
     let mut rig = Rig::new();
     let (session, mut child) = rig.begin_with("2025-06-18").await;
