@@ -178,7 +178,8 @@ impl Stateless {
             conversation.log_from(level).await;
         }
         let number = conversation.number();
-        let state = Arc::new(CallState::new(&request.method, request.sender.clone()));
+        let (sender, understands) = (request.sender.clone(), self.sessions.understands_stateless());
+        let state = Arc::new(CallState::new(&request.method, sender, understands));
         let Some(message) = request.passed_on(number).await else { return Err(ConversationOver) };
         let asked = posted.replaced_by(message);
         match conversation.call(number, asked, state.clone()).await {

@@ -180,8 +180,20 @@ async fn a_server_sees_what_each_caller_can_do() {
     assert_eq!(offers, [false, true]);
 }
 
+/// The server has seen what this caller can do, so the caller must learn what it lacks.
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_lacks_what_a_tool_needs_is_told_what_that_is() {
+    let (_, rig) = asking();
+
+    let outcome = raw(&rig).request("tools/call", json!({"name": "a_needy"})).await;
+
+    let Err(Error::Server(error)) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(error.rpc.code, -32021);
+    assert!(error.json.as_str().contains(r#""requiredCapabilities":{"sampling":{}}"#), "{error}");
+}
+
 fn asking() -> (Behind, Rig) {
-    let a = Behind::new("a", &["ask"]);
+    let a = Behind::new("a", &["ask", "needy"]);
     a.server.become_stateless();
     let rig = Rig::new(vec![a.stateless()]);
     (a, rig)

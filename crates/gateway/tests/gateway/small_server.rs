@@ -262,6 +262,11 @@ impl Talk {
         let inner = self.server.0.clone();
         match params["name"].as_str().unwrap() {
             "hang" => {}
+            "needy" => {
+                let needed = json!({"code": -32021, "message": "it needs a model",
+                    "data": {"requiredCapabilities": {"sampling": {}}}});
+                self.say(ParsedMessage::response(id, &Answer::Error(Json::from(needed))), None);
+            }
             "pair" => self.pair(id, &params["arguments"]),
             "who" => self.answer(id, text(&format!("{} {}", inner.name, self.number))),
             "work" => {

@@ -146,7 +146,10 @@ impl StatelessCall {
             // It says how a person can log in although the client cannot be asked.
             (Answer::Error(error), Some(_)) if needs_login(error) => answer,
             (Answer::Error(_), Some(missing)) => missing_capability(missing),
-            _ => translated(answer, &self.state.method, state.sender.offers),
+            _ => {
+                let understands = self.state.is_understood;
+                translated(answer, &self.state.method, state.sender.offers, understands)
+            }
         }
     }
 

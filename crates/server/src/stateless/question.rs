@@ -23,6 +23,8 @@ pub(crate) struct Question {
 #[derive(Debug)]
 pub(crate) struct CallState {
     pub(crate) method: Box<str>,
+    /// Whether the backend understands the stateless revision.
+    pub(crate) is_understood: bool,
     state: Mutex<Waiting>,
     /// Wakes the task that waits for the call.
     pub(crate) changed: Notify,
@@ -43,7 +45,7 @@ pub(crate) struct Waiting {
 }
 
 impl CallState {
-    pub(crate) fn new(method: &str, sender: Sender) -> Self {
+    pub(crate) fn new(method: &str, sender: Sender, is_understood: bool) -> Self {
         let state = Waiting {
             sender,
             questions: Vec::new(),
@@ -52,7 +54,8 @@ impl CallState {
             missing: None,
             asked: 0,
         };
-        Self { method: method.into(), state: Mutex::new(state), changed: Notify::new() }
+        let (state, changed) = (Mutex::new(state), Notify::new());
+        Self { method: method.into(), is_understood, state, changed }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Waiting> {
