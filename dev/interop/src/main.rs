@@ -71,6 +71,9 @@ enum Command {
     },
     /// Puts our gateway before servers of other SDKs, and has the official suite compare it with them.
     GatewaySuite {
+        /// This server only; may be given more than once.
+        #[arg(long, value_parser = gateway::suite_server)]
+        server: Vec<&'static str>,
         /// The program `ridethrough` [default: the one beside this program]
         #[arg(long, value_name = "FILE")]
         ridethrough: Option<PathBuf>,
@@ -125,8 +128,9 @@ async fn main() -> ExitCode {
             let order = gateway::GatewayOrder { all, feature, ridethrough, table };
             return ended(or_interrupted(gateway::run(order)).await);
         }
-        Command::GatewaySuite { ridethrough, conformance } => {
-            return ended(or_interrupted(gateway::run_suite(ridethrough, conformance)).await);
+        Command::GatewaySuite { server, ridethrough, conformance } => {
+            let run = gateway::run_suite(&server, ridethrough, conformance);
+            return ended(or_interrupted(run).await);
         }
         Command::LogIn { url, folder, by } => {
             return ended(chromium::log_in(&url, folder, by).await);

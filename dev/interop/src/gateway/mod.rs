@@ -30,7 +30,7 @@ use features::{FEATURES, Feature, Happened};
 use limits::limit;
 use table::Cell;
 
-pub(crate) use suite::run as run_suite;
+pub(crate) use suite::{run as run_suite, server as suite_server};
 
 /// The settings of a run.
 pub(crate) struct GatewayOrder {

@@ -11,8 +11,10 @@ use super::{ServerKind, installed};
 use crate::install::Places;
 use crate::run::bridge;
 
-/// Asks every server with the suite's own tools, in its revision. Returns whether nothing is worse.
+/// Asks every server with the suite's own tools, or those that are named, in its revisions. Returns whether
+/// nothing is worse.
 pub(crate) async fn run(
+    named: &[&str],
     ridethrough: Option<PathBuf>,
     conformance: Option<PathBuf>,
 ) -> Result<bool> {
@@ -22,6 +24,9 @@ pub(crate) async fn run(
         conformance.unwrap_or_else(|| ridethrough.with_file_name("ridethrough-conformance"));
     let mut is_good = true;
     for (name, kind) in SERVERS {
+        if !named.is_empty() && !named.contains(&name) {
+            continue;
+        }
         let Some(mut recipe) = installed(&places, name).await? else {
             println!("suite: {name} skipped: its package manager did not answer");
             continue;
@@ -42,10 +47,21 @@ pub(crate) async fn run(
     Ok(is_good)
 }
 
+/// Returns the server of this name, if it has the suite's tools.
+pub(crate) fn server(name: &str) -> Result<&'static str, String> {
+    SERVERS.iter().map(|(each, _)| *each).find(|each| *each == name).ok_or_else(|| {
+        let mut names = SERVERS.map(|(each, _)| each).to_vec();
+        names.dedup();
+        format!("must be one of {}", names.join(", "))
+    })
+}
+
 /// The servers that have the suite's tools, each with the revisions that it speaks.
-const SERVERS: [(&str, ServerKind); 5] = [
+const SERVERS: [(&str, ServerKind); 7] = [
     ("python", ServerKind::November2025),
     ("python", ServerKind::Stateless),
+    ("rmcp", ServerKind::November2025),
+    ("rmcp", ServerKind::Stateless),
     ("typescript", ServerKind::November2025),
     ("typescript-split", ServerKind::November2025),
     ("typescript-split", ServerKind::Stateless),

@@ -9,6 +9,8 @@ use tokio::sync::broadcast;
 #[derive(Clone, Copy)]
 pub(crate) enum News {
     Changed,
+    PromptsChanged,
+    ToolsChanged,
     Touched,
 }
 
@@ -32,6 +34,12 @@ pub(crate) async fn pass_on(context: &SubscriptionContext) {
                 let _ = sink.notify_tool_list_changed().await;
                 let _ = sink.notify_prompt_list_changed().await;
                 let _ = sink.notify_resource_list_changed().await;
+            }
+            Ok(News::PromptsChanged) => {
+                let _ = sink.notify_prompt_list_changed().await;
+            }
+            Ok(News::ToolsChanged) => {
+                let _ = sink.notify_tool_list_changed().await;
             }
             Ok(News::Touched) => {
                 let _ = sink.notify_resource_updated("test://note").await;

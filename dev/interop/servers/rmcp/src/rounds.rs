@@ -87,7 +87,11 @@ pub(crate) fn is_stateless(context: &Context) -> bool {
 }
 
 #[expect(deprecated, reason = "roots and sampling go with 2026-07-28; they are tested here")]
-async fn request(context: &Context, method: &str, params: Option<Value>) -> Result<Value, Failure> {
+pub(crate) async fn request(
+    context: &Context,
+    method: &str,
+    params: Option<Value>,
+) -> Result<Value, Failure> {
     let (peer, params) = (&context.peer, params.unwrap_or_default());
     Ok(match method {
         "elicitation/create" => json!(peer.create_elicitation(of(params)?).await?),

@@ -96,6 +96,15 @@ impl Surface {
     }
 }
 
+/// The revisions of the eras that are left to this program.
+pub(crate) fn versions() -> Cow<'static, [ProtocolVersion]> {
+    match std::env::var("INTEROP_ERA").as_deref() {
+        Ok("Legacy") => ProtocolVersion::known_up_to(&ProtocolVersion::V_2025_11_25).into(),
+        Ok("Modern") => Cow::Borrowed(&[ProtocolVersion::V_2026_07_28]),
+        _ => Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS),
+    }
+}
+
 fn sum(a: &Value, b: &Value) -> String {
     match (a.as_i64(), b.as_i64()) {
         (Some(a), Some(b)) => (a + b).to_string(),
@@ -170,11 +179,7 @@ impl ServerHandler for Surface {
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        match std::env::var("INTEROP_ERA").as_deref() {
-            Ok("Legacy") => ProtocolVersion::known_up_to(&ProtocolVersion::V_2025_11_25).into(),
-            Ok("Modern") => Cow::Borrowed(&[ProtocolVersion::V_2026_07_28]),
-            _ => Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS),
-        }
+        versions()
     }
 
     async fn list_tools(
