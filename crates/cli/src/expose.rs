@@ -11,6 +11,7 @@ mod last_words;
 mod process;
 mod program;
 pub(crate) mod stop;
+pub(crate) mod threads;
 pub(crate) mod voice;
 
 use std::ffi::OsString;
@@ -22,7 +23,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use ridethrough_expose::{AccessPolicy, Exposed, News, SessionNews, Tls};
 use ridethrough_server::Server;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
@@ -33,6 +34,7 @@ use access::Shown;
 use children::Children;
 use http_flags::HttpFlags;
 use stop::ExposeStop;
+use threads::ServingThreads;
 use voice::Voice;
 
 /// The arguments of `ridethrough expose`.
@@ -66,8 +68,8 @@ pub(crate) fn play(args: &ExposeArgs) -> Result<ExitCode> {
     let tls = args.http.tls(&voice)?;
     let stop = ExposeStop::listen(voice.clone(), DRAINING + CLOSING + FAREWELL);
     let stop = stop.context("nobody could be made to listen for signals")?;
-    let runtime = runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    let threads = ServingThreads::start().context("no threads could be started")?;
+    let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("the runtime could not be started")?;
@@ -75,7 +77,7 @@ pub(crate) fn play(args: &ExposeArgs) -> Result<ExitCode> {
         let listener = args.http.listen.bind().await?;
         let exposed = args.expose(&name, access, &voice)?;
         args.welcome(&name, &shown, &listener, &voice)?;
-        serve(listener, exposed, tls, stop, &voice).await
+        serve(listener, exposed, (tls, &threads), stop, &voice).await
     });
     runtime.shutdown_background();
     voice.finish();
@@ -116,15 +118,16 @@ impl ExposeArgs {
 async fn serve(
     listener: TcpListener,
     exposed: Exposed,
-    tls: Option<Tls>,
+    (tls, threads): (Option<Tls>, &ServingThreads),
     mut stop: ExposeStop,
     voice: &Voice,
 ) -> Result<ExitCode> {
+    let server = exposed.server();
     let code = tokio::select! {
         code = stop.asked() => code,
-        () = accept(listener, exposed.server(), tls, MOST_CONNECTIONS) => 1,
+        () = accept(listener, &server, tls, MOST_CONNECTIONS, threads) => 1,
     };
-    drain(&exposed.server(), voice).await;
+    drain(&server, voice).await;
     // One that has to be killed is killed before.
     let is_closed = timeout(CLOSING, exposed.close()).await.is_ok();
     voice.tell(if is_closed {
@@ -149,7 +152,13 @@ pub(crate) async fn drain(server: &Server, voice: &Voice) {
 
 /// Lets connections in. Those that are silent make room for others; beyond the bound, whoever comes waits in
 /// the system's own queue until they are gone.
-pub(crate) async fn accept(listener: TcpListener, server: Server, tls: Option<Tls>, most: usize) {
+pub(crate) async fn accept(
+    listener: TcpListener,
+    server: &Server,
+    tls: Option<Tls>,
+    most: usize,
+    threads: &ServingThreads,
+) {
     let places = Arc::new(Semaphore::new(most));
     while let Ok(place) = places.clone().acquire_owned().await {
         let Ok((connection, _)) = listener.accept().await else {
@@ -160,8 +169,10 @@ pub(crate) async fn accept(listener: TcpListener, server: Server, tls: Option<Tl
         };
         // This only affects speed.
         let _ = connection.set_nodelay(true);
+        let Ok(connection) = connection.into_std() else { continue };
         let (server, tls) = (server.clone(), tls.clone());
-        tokio::spawn(async move {
+        threads.serve(async move {
+            let Ok(connection) = TcpStream::from_std(connection) else { return };
             match tls {
                 Some(tls) => server.serve_tls(connection, &tls).await,
                 None => server.serve(connection).await,

@@ -31,6 +31,7 @@ use tokio::time::timeout;
 use crate::expose::access::misuse;
 use crate::expose::http_flags::HttpFlags;
 use crate::expose::stop::ExposeStop;
+use crate::expose::threads::ServingThreads;
 use crate::expose::voice::Voice;
 use crate::expose::{CLOSING, DRAINING, FAREWELL, accept, drain};
 use crate::import::{InitArgs, make_config, safe};
@@ -152,8 +153,7 @@ impl GatewayArgs {
         };
         let stop = ExposeStop::listen(voice.clone(), DRAINING + CLOSING + FAREWELL);
         let mut stop = stop.context("nobody could be made to listen for signals")?;
-        let runtime = runtime::Builder::new_multi_thread()
-            .worker_threads(2)
+        let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .context("the runtime could not be started")?;
@@ -211,6 +211,7 @@ impl GatewayArgs {
         voice: &Voice,
     ) -> Result<ExitCode> {
         let socket = self.socket.as_deref().map(OwnersSocket::bind).transpose()?;
+        let threads = ServingThreads::start().context("no threads could be started")?;
         // Each session may have a stream open, and calls under way beside it.
         let connections = usize::from(self.http.sessions) + 384;
         raise_file_limit();
@@ -223,14 +224,14 @@ impl GatewayArgs {
         }
         let on_socket = async {
             match &socket {
-                Some(socket) => socket.accept(&server).await,
+                Some(socket) => socket.accept(&server, &threads).await,
                 None => std::future::pending().await,
             }
         };
         let code = tokio::select! {
             code = stop.asked() => code,
             // More than may stay, so that there is room for those that are being closed.
-            () = accept(listener, server.clone(), tls, connections + 256) => 1,
+            () = accept(listener, &server, tls, connections + 256, &threads) => 1,
             () = on_socket => 1,
         };
         drain(&server, voice).await;

@@ -16,6 +16,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
+use crate::expose::threads::ServingThreads;
 use crate::import::safe;
 use crate::misuse::Misuse;
 
@@ -55,7 +56,7 @@ impl OwnersSocket {
     }
 
     /// Serves everybody who connects and is the owner.
-    pub(super) async fn accept(&self, server: &Server) {
+    pub(super) async fn accept(&self, server: &Server, threads: &ServingThreads) {
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         while let Ok(place) = places.clone().acquire_owned().await {
             let Ok((connection, _)) = self.listener.accept().await else {
@@ -68,8 +69,10 @@ impl OwnersSocket {
             if !self.is_owners(&connection) {
                 continue;
             }
+            let Ok(connection) = connection.into_std() else { continue };
             let server = server.clone();
-            tokio::spawn(async move {
+            threads.serve(async move {
+                let Ok(connection) = UnixStream::from_std(connection) else { return };
                 server.serve_as(Principal::owner(), connection).await;
                 drop(place);
             });
