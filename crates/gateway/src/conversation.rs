@@ -356,7 +356,11 @@ impl Talk {
     }
 
     fn say(&mut self, message: ParsedMessage, call: Option<Json>) {
-        self.unsaid.push_back(Box::new(Said::Message { message, call }));
+        let said = Box::new(Said::Message { message, call });
+        match self.said.try_reserve() {
+            Ok(permit) if self.unsaid.is_empty() => permit.send(said),
+            _ => self.unsaid.push_back(said),
+        }
     }
 
     fn upstreams(&self) -> Vec<Arc<Upstream>> {

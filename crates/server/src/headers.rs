@@ -64,8 +64,11 @@ impl Headers<'_> {
         let values = self.0.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
         let family = wanted.split('/').next().unwrap_or_default();
         values.flat_map(|value| value.split(',')).filter(|range| !is_refusal(range)).any(|range| {
-            let range = media_type(range).to_ascii_lowercase();
-            range == wanted || range == "*/*" || range.strip_suffix("/*") == Some(family)
+            let range = media_type(range);
+            let is_of = |family: &str| {
+                range.strip_suffix("/*").is_some_and(|it| it.eq_ignore_ascii_case(family))
+            };
+            range.eq_ignore_ascii_case(wanted) || range == "*/*" || is_of(family)
         })
     }
 

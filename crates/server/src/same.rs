@@ -3,7 +3,6 @@
 //! Payloads pass byte for byte, but a backend may repeat an id in its own spelling: `"a/b"` comes back as
 //! `"a\/b"` from one JSON library, and 7 as `7.0` or `"7"` from some servers.
 
-use bytes::Bytes;
 use ridethrough_core::message::Json;
 
 /// The meaning of an id or a token. Two are equal if their spelling is equal, or if both spell one text.
@@ -17,19 +16,20 @@ pub(crate) struct Key {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Meaning {
     /// Anything but a text, in its own spelling.
-    Spelled(Bytes),
-    Text(String),
+    Spelled(Box<str>),
+    Text(Box<str>),
 }
 
 impl Key {
     /// Reads a key. It does not keep in memory the message that it came in.
     pub(crate) fn of(json: &Json) -> Self {
-        let number = number(json);
-        let meaning = match text(json) {
-            Some(text) => Meaning::Text(text),
-            None => Meaning::Spelled(Bytes::copy_from_slice(json.as_bytes())),
-        };
-        Self { meaning, number }
+        match json.string() {
+            Some(text) => Self { number: number(&text), meaning: Meaning::Text(text.into()) },
+            None => {
+                let number = number(json.as_str());
+                Self { number, meaning: Meaning::Spelled(json.as_str().into()) }
+            }
+        }
     }
 
     /// Finds the item that a key means: an equal one or, if there is only one such, one with an equal number.
@@ -50,16 +50,13 @@ impl Key {
     }
 }
 
-fn text(json: &Json) -> Option<String> {
-    json.as_str().starts_with('"').then(|| json.read())?
-}
-
-fn number(json: &Json) -> Option<i64> {
-    let text = text(json).unwrap_or_else(|| json.as_str().to_owned());
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let number: i64 = whole.parse().ok()?;
-    let is_plain = number.to_string() == whole && fraction.bytes().all(|digit| digit == b'0');
-    is_plain.then_some(number)
+/// Returns the whole number that a text spells as JSON would, with or without a fraction of zeros.
+fn number(text: &str) -> Option<i64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = whole.strip_prefix('-').unwrap_or(whole);
+    let is_plain = whole == "0" || digits.starts_with(|digit| matches!(digit, '1'..='9'));
+    let is_whole = fraction.bytes().all(|digit| digit == b'0');
+    whole.parse().ok().filter(|_| is_plain && is_whole)
 }
 
 #[cfg(test)]
@@ -88,9 +85,11 @@ mod tests {
         assert_eq!(found("-7.0", &["7", "-7"]), Some("-7"));
         assert_eq!(found("\"7\"", &["7", "\"7\""]), Some("\"7\""));
         assert_eq!(found("7.0", &["7", "\"7\""]), None);
-        for key in ["7.5", "\"+7\"", "\"07\"", "\"\"", "\"x\""] {
-            assert_eq!(found(key, &["7"]), None, "{key}");
+        for key in ["7.5", "\"+7\"", "\"07\"", "\"-+7\"", "\"\"", "\"x\""] {
+            assert_eq!(found(key, &["7", "-7"]), None, "{key}");
         }
+        assert_eq!(found("\"0\"", &["0"]), Some("0"));
+        assert_eq!(found("\"-0\"", &["0"]), None);
     }
 
     fn key(text: &str) -> Key {

@@ -212,16 +212,14 @@ impl Session {
 impl SessionState {
     /// Puts a message of the backend into the stream it belongs to.
     pub(crate) fn hear(&mut self, part: &ParsedMessage, call: Option<&Json>) {
-        if let Message::Response { answer, .. } = &part.message
-            && let Some(stream) = self.streams.target(&part.message, call)
-        {
+        let heard = self.streams.push(part, call);
+        if let (Some(stream), Message::Response { answer, .. }) = (heard, &part.message) {
             self.last_use = Instant::now();
             if let (GREETING, Answer::Result(result)) = (stream, answer) {
                 let agreed = result.member("protocolVersion");
                 self.version = agreed.and_then(|it| it.read::<String>());
             }
         }
-        self.streams.push(part, call);
     }
 }
 

@@ -100,22 +100,21 @@ impl Streams {
         }
     }
 
-    /// Puts a message of the backend into its stream. Returns whether there was one.
-    pub(crate) fn push(&mut self, part: &ParsedMessage, call: Option<&Json>) -> bool {
-        let Some(target) = self.target(&part.message, call) else { return false };
-        match &part.message {
-            Message::Notification { .. } => {
-                self.write(target, part.text.clone(), Weight::Notification);
-            }
-            Message::Request { .. } => self.write(target, part.text.clone(), Weight::Question),
+    /// Puts a message of the backend into its stream. Returns the stream, if there is one.
+    pub(crate) fn push(&mut self, part: &ParsedMessage, call: Option<&Json>) -> Option<u64> {
+        let weight = match &part.message {
+            Message::Notification { .. } => Weight::Notification,
+            Message::Request { .. } => Weight::Question,
             Message::Response { id, .. } => {
-                let Some(call) = id.as_ref().and_then(|id| self.calls.of_id(id.json())) else {
-                    return false;
-                };
-                self.answer(call.id.clone(), part.text.clone());
+                let Call { id, stream, .. } = self.calls.of_id(id.as_ref()?.json())?;
+                let (id, stream) = (id.clone(), *stream);
+                self.answer(id, part.text.clone());
+                return Some(stream);
             }
-        }
-        true
+        };
+        let target = self.target(&part.message, call)?;
+        self.write(target, part.text.clone(), weight);
+        Some(target)
     }
 
     /// Removes a call that the client cancels: its answer is not waited for.

@@ -253,7 +253,7 @@ fn push(streams: &mut Streams, text: &str) -> bool {
     let Ok(Parts::One(part)) = Parts::read(&Bytes::from(text.to_owned())) else {
         panic!("not a message")
     };
-    streams.push(&part, None)
+    streams.push(&part, None).is_some()
 }
 
 /// Returns all events of a stream, and whether it is over.
