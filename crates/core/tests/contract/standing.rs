@@ -1,7 +1,7 @@
 //! The standing stream: it is optional and isolated, and there are never two.
 
 use ridethrough_core::head::Content;
-use ridethrough_core::{Delivered, Event, Outgoing, Verb};
+use ridethrough_core::{Delivered, Event, Kind, Outgoing, Verb};
 
 use crate::rig::{Rig, head, method, millis, resumes_after, secs, session};
 
@@ -280,6 +280,36 @@ fn it_waits_when_no_better_credentials_can_be_had() {
 
     assert!(rig.advance_to_send() <= secs(1));
     rig.get();
+}
+
+#[test]
+fn a_401_on_it_alone_ends_no_call_that_waited_for_better_credentials() {
+    // Found by the lab, scenario G7 on a busy machine: the call came between the 401 and the hook's reply.
+    let (mut rig, get) = listening();
+    rig.answer_with(&get, head(401, Content::Nothing), "");
+    let id = rig.call("one");
+    rig.nothing_sent();
+
+    rig.bring_credentials(Err(ridethrough_core::NoCredentials::new()));
+    let post = rig.post();
+    rig.reply(&post, "{}");
+
+    assert_eq!(rig.result(id), "{}");
+}
+
+#[test]
+fn a_call_that_is_refused_too_ends_those_that_waited_for_better_credentials() {
+    let (mut rig, get) = listening();
+    let refused = rig.call("one");
+    let post = rig.post();
+    rig.answer_with(&get, head(401, Content::Nothing), "");
+    let waiting = rig.call("two");
+    rig.challenge(&post);
+
+    rig.bring_credentials(Err(ridethrough_core::NoCredentials::new()));
+
+    rig.nothing_sent();
+    assert_eq!([rig.kind(refused), rig.kind(waiting)], [Kind::Unauthorized; 2]);
 }
 
 #[test]

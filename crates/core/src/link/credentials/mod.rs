@@ -33,6 +33,8 @@ pub(crate) struct Credentials {
     asked: Option<CredentialsId>,
     /// Whether calls wait for the hook.
     is_renewing: bool,
+    /// Whether only the standing stream was refused. Calls are the better witnesses of whether credentials are good.
+    is_in_doubt: bool,
     /// Whether there is a hook that has not returned anything yet.
     is_missing: bool,
     /// Whether more scope is on its way.
@@ -67,6 +69,7 @@ impl Credentials {
         rejected: CredentialsId,
         challenge: Option<Challenge>,
     ) {
+        self.is_in_doubt = false;
         if self.is_renewing {
             return;
         }
@@ -80,6 +83,19 @@ impl Credentials {
             self.asked = Some(rejected);
             cx.act(Action::RenewCredentials { rejected, challenge });
         }
+    }
+
+    /// Asks the hook for better credentials than those that the standing stream was refused with.
+    pub(crate) fn renew_for_stream(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        rejected: CredentialsId,
+        challenge: Option<Challenge>,
+    ) {
+        let is_only_witness = self.is_in_doubt || !self.is_renewing;
+        self.renew(cx, now, rejected, challenge);
+        self.is_in_doubt = is_only_witness && self.is_renewing;
     }
 
     /// Handles the hook's reply: better credentials, or none.
@@ -110,6 +126,7 @@ impl Credentials {
     /// Lets everything that waits for credentials go on with new ones.
     fn put_in_force(&mut self, cx: &mut Context) {
         self.is_renewing = false;
+        self.is_in_doubt = false;
         cx.credentials = cx.credentials.next();
         cx.timers.set(Timer::Credentials, None);
         if !std::mem::take(&mut self.is_missing) {
@@ -120,15 +137,22 @@ impl Credentials {
         cx.then(HealthEffect::ProbeWithCredentials);
     }
 
-    /// Ends what waits for the hook, which failed or took too long.
+    /// Ends what waits for the hook, which failed or took too long. What waits only because the standing stream was
+    /// refused goes on with the credentials in force.
     pub(crate) fn failed(&mut self, cx: &mut Context, none: &NoCredentials) {
         self.is_renewing = false;
         cx.timers.set(Timer::Credentials, None);
         none.tell(cx);
-        let ending = Ending::new(Kind::Unauthorized, none.as_reason());
-        cx.then(CallEffect::EndAll(Awaited::Credentials, ending.clone()));
-        cx.then(SessionEffect::CredentialsFailed(ending));
-        cx.then(OutboundEffect::CredentialsFailed);
+        if std::mem::take(&mut self.is_in_doubt) {
+            cx.then(SessionEffect::CredentialsCame);
+            cx.then(CallEffect::LetOutAll(Awaited::Credentials));
+            cx.then(OutboundEffect::CredentialsCame);
+        } else {
+            let ending = Ending::new(Kind::Unauthorized, none.as_reason());
+            cx.then(CallEffect::EndAll(Awaited::Credentials, ending.clone()));
+            cx.then(SessionEffect::CredentialsFailed(ending));
+            cx.then(OutboundEffect::CredentialsFailed);
+        }
         let ending = Ending::new(Kind::Unauthorized, Reason::Nothing);
         cx.then(CallEffect::EndAll(Awaited::Acknowledgement, ending));
         cx.then(ListeningEffect::CredentialsFailed);
