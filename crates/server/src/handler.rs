@@ -13,6 +13,7 @@ use std::sync::Arc;
 use http::header::ORIGIN;
 use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
+use percent_encoding::percent_decode_str;
 use ridethrough_core::message::code;
 use ridethrough_core::message::{Id, Message};
 use ridethrough_core::stateless::REVISION;
@@ -359,25 +360,11 @@ fn not_acceptable(message: &str) -> Reply {
 fn endpoint(path: &str) -> Option<String> {
     match path.strip_prefix(PATH)? {
         "" => Some(String::new()),
-        rest => decoded(rest.strip_prefix('/')?).filter(|it| !it.is_empty()),
+        rest => {
+            let name = percent_decode_str(rest.strip_prefix('/')?).decode_utf8().ok()?;
+            (!name.is_empty()).then(|| name.into_owned())
+        }
     }
-}
-
-/// A segment of a path without its escapes.
-fn decoded(segment: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(segment.len());
-    let mut rest = segment.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                let (high, low) = (digit(rest.next()?)?, digit(rest.next()?)?);
-                u8::try_from(high * 16 + low).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
 }
 
 /// Where clients look for who would give them a token (RFC 9728, section 3.1).

@@ -3,10 +3,12 @@
 //! Nothing but the ticket says who asks, and nothing but a cookie of ours says which browser it is. Neither is
 //! ever in a page, a log or an error.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::header::{CONTENT_TYPE, COOKIE, HOST, ORIGIN};
 use http::{HeaderMap, Method};
+use percent_encoding::percent_decode_str;
 use ridethrough_core::message::ListKind;
 use ridethrough_server::{Page, PageRequest, Principal, TokenOwners};
 use tokio::time::Instant;
@@ -259,20 +261,8 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 /// Returns a value of a form without its escapes.
 fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                let (high, low) = (digit(rest.next()?)?, digit(rest.next()?)?);
-                u8::try_from(high * 16 + low).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
+    let text = text.replace('+', " ");
+    percent_decode_str(&text).decode_utf8().ok().map(Cow::into_owned)
 }
 
 fn cookies(headers: &HeaderMap) -> Vec<(String, String)> {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use percent_encoding::percent_decode_str;
 use secrecy::SecretString;
 
 use crate::endpoint::Endpoint;
@@ -69,30 +70,9 @@ fn basic(user: &str) -> Option<SecretString> {
     if name.is_empty() && password.is_empty() {
         return None;
     }
-    let mut plain = percent_decoded(name);
-    plain.push(b':');
-    plain.extend(percent_decoded(password));
+    let plain: Vec<u8> =
+        percent_decode_str(name).chain([b':']).chain(percent_decode_str(password)).collect();
     Some(format!("Basic {}", BASE64_STANDARD.encode(plain)).into())
-}
-
-/// Decodes percent signs. One that is not followed by two digits stands for itself.
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let digit = |at: Option<&u8>| at.and_then(|it| char::from(*it).to_digit(16)).map(|it| it as u8);
-    let bytes = text.as_bytes();
-    let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
-    while let Some(&byte) = bytes.get(at) {
-        match (byte, digit(bytes.get(at + 1)), digit(bytes.get(at + 2))) {
-            (b'%', Some(high), Some(low)) => {
-                decoded.push(high << 4 | low);
-                at += 3;
-            }
-            _ => {
-                decoded.push(byte);
-                at += 1;
-            }
-        }
-    }
-    decoded
 }
 
 #[cfg(test)]
