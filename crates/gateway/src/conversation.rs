@@ -30,7 +30,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 use ridethrough::event::Delivered;
-use ridethrough_core::message::{Answer, Id, Json, Message, code, notification, splice};
+use ridethrough_core::message::{Answer, Id, Json, LogLevel, Message, code, notification, splice};
 use ridethrough_server::{Caller, Conversation, Letter, ParsedMessage, Said};
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
@@ -176,14 +176,13 @@ impl Talk {
 
     /// Sets the level of log messages, at the servers that only this caller uses.
     fn log_from(&mut self, id: &Id, params: Option<&Json>) {
-        let Some(level) = params.and_then(|it| it.member("level")).filter(is_level) else {
+        let Some(level) = params.and_then(LogLevel::of_params) else {
             let why = "`level` must be a level of syslog, such as `warning`";
             return self.answer(id, &Answer::refusal(code::INVALID_PARAMS, why));
         };
-        let level = splice::copied(&level);
         for upstream in self.upstreams() {
             if let Some(link) = upstream.own_link(self.context.number) {
-                set_level(&link, &level);
+                set_level(&link, level);
             }
         }
         self.context.set_level(level);
@@ -319,9 +318,8 @@ impl Talk {
     /// Whether a log message is of the level that the caller wants. A server that others use too may be told of
     /// no level, or of another.
     fn wants_log(&self, params: Option<&Json>) -> bool {
-        let said = params.and_then(|it| it.member("level")).as_ref().and_then(rank);
-        let wanted = self.context.level().as_ref().and_then(rank);
-        said.zip(wanted).is_none_or(|(said, wanted)| said >= wanted)
+        let said = params.and_then(LogLevel::of_params);
+        said.zip(self.context.level()).is_none_or(|(said, wanted)| said >= wanted)
     }
 
     fn tell_changes(&mut self) {
@@ -379,18 +377,6 @@ impl Talk {
     }
 }
 
-fn is_level(level: &Json) -> bool {
-    rank(level).is_some()
-}
-
-/// The rank of a level among those of syslog.
-fn rank(level: &Json) -> Option<usize> {
-    let level = level.string()?;
-    LEVELS.iter().position(|it| *it == level)
-}
-
-const LEVELS: [&str; 8] =
-    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 /// Messages of servers that wait for a caller that does not read.
 const MAILBOX: usize = 256;
 /// Answers to small requests that wait for a caller that does not read.

@@ -71,11 +71,6 @@ impl Log {
         self.events.get(self.place_after(number))
     }
 
-    /// Returns the event that is the only one there ever was.
-    pub(crate) fn only(&self) -> Option<&Entry> {
-        self.events.front().filter(|_| self.last == 1)
-    }
-
     /// Whether so many events after this number are unread that one more could push an unread one out.
     pub(crate) fn is_crowded_after(&self, number: u64) -> bool {
         let unread = self.events.range(self.place_after(number)..);

@@ -8,6 +8,7 @@ mod elements;
 mod envelope;
 mod json;
 mod list_kind;
+mod log_level;
 pub mod notification;
 mod repeated;
 pub mod reserved;
@@ -20,6 +21,7 @@ pub use envelope::{Incoming, NotJsonRpc};
 pub(crate) use json::member;
 pub use json::{Json, NotJson};
 pub use list_kind::ListKind;
+pub use log_level::LogLevel;
 pub(crate) use write::{
     Meta, Params, answer_body, notification_body, stateless_notification_body, with_caller_token,
 };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ridethrough::server::Identity;
-use ridethrough_core::message::{Json, ListKind};
+use ridethrough_core::message::{Json, ListKind, LogLevel};
 use ridethrough_server::Caller;
 use tokio::sync::watch;
 
@@ -32,7 +32,7 @@ pub(crate) struct Context {
 #[derive(Default)]
 struct CallerWords {
     identity: Option<Identity>,
-    level: Option<Json>,
+    level: Option<LogLevel>,
     /// The fingerprint of each list that it was shown.
     seen: BTreeMap<ListKind, u64>,
     /// The servers whose page its person did not want to see.
@@ -73,7 +73,7 @@ impl Context {
             conversation: self.number,
             principal: self.caller.principal.clone(),
             identity: said.identity.clone(),
-            level: said.level.clone(),
+            level: said.level,
             mailbox: self.mailbox.clone(),
         }
     }
@@ -104,12 +104,12 @@ impl Context {
         self.said().declined.contains(server)
     }
 
-    pub(crate) fn set_level(&self, level: Json) {
+    pub(crate) fn set_level(&self, level: LogLevel) {
         self.said().level = Some(level);
     }
 
-    pub(crate) fn level(&self) -> Option<Json> {
-        self.said().level.clone()
+    pub(crate) fn level(&self) -> Option<LogLevel> {
+        self.said().level
     }
 
     /// Records the fingerprint of a list that the caller is shown.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ridethrough::error::{CallError, Kind};
 use ridethrough::server::{Identity, Server};
 use ridethrough::{Client, Era, Error};
-use ridethrough_core::message::{Json, ListKind};
+use ridethrough_core::message::{ListKind, LogLevel};
 use ridethrough_server::Principal;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -71,7 +71,7 @@ pub(crate) struct Asker {
     /// What its client says of itself.
     pub(crate) identity: Option<Identity>,
     /// The level from which its client wants log messages.
-    pub(crate) level: Option<Json>,
+    pub(crate) level: Option<LogLevel>,
     pub(crate) mailbox: MessageSender,
 }
 
@@ -253,7 +253,7 @@ impl Upstream {
         let link = Link::open(client, link_settings, listener);
         link.attach(asker.conversation, &asker.mailbox);
         link.client.keep_connected();
-        if let Some(level) = asker.level.as_ref().filter(|_| is_own) {
+        if let Some(level) = asker.level.filter(|_| is_own) {
             set_level(&link, level);
         }
         links.insert(owner, link.clone());
@@ -367,8 +367,8 @@ impl Upstream {
 
 /// Tells a server the level of log messages, without waiting for it. A server without a log refuses, which
 /// does not matter.
-pub(crate) fn set_level(link: &Arc<Link>, level: &Json) {
-    let params = Json::empty_object().with_members([("level".to_owned(), level.clone())]);
+pub(crate) fn set_level(link: &Arc<Link>, level: LogLevel) {
+    let params = json!({ "level": level.name() });
     let told = link.client.request("logging/setLevel", params).timeout(TELLING);
     let told = told.answer();
     tokio::spawn(async move { drop(told.await) });

@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ridethrough_core::message::splice::with_member;
-use ridethrough_core::message::{Answer, Id, Incoming, Json, Message, code, notification};
+use ridethrough_core::message::{
+    Answer, Id, Incoming, Json, LogLevel, Message, code, notification,
+};
 use ridethrough_core::stateless::needed;
 use tokio::time::{Instant, sleep_until};
 
@@ -22,7 +24,7 @@ use super::conversation::SharedConversation;
 use super::question::{CallState, Question};
 use super::refusal::missing_capability;
 use super::seal::Digest;
-use super::sender::{LogLevel, Sender};
+use super::sender::Sender;
 use crate::reader::{Piece, Reader};
 
 /// A call that is under way. Dropping it cancels it.
@@ -161,9 +163,7 @@ impl StatelessCall {
                 Some(CallEvent::Notice(notification_text(notification::PROGRESS, &params)))
             }
             notification::LOG => {
-                let level =
-                    params.member("level").and_then(|level| LogLevel::parse(&level.string()?));
-                self.state.log(level, params);
+                self.state.log(LogLevel::of_params(params), params);
                 None
             }
             _ => None,

@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ridethrough_core::Version;
-use ridethrough_core::message::{Answer, Id, Incoming, Json, Message, code, notification};
+use ridethrough_core::message::{
+    Answer, Id, Incoming, Json, LogLevel, Message, code, notification,
+};
 use ridethrough_core::mirror::Mirrors;
 use ridethrough_core::stateless::{can_ask, needed};
 use serde_json::json;
@@ -22,7 +24,6 @@ use tokio::time::{Instant, timeout};
 
 use super::listens::Listens;
 use super::question::CallState;
-use super::sender::LogLevel;
 use crate::backend::{Caller, Unavailable};
 use crate::fault::Over;
 use crate::parts::ParsedMessage;
@@ -328,7 +329,7 @@ impl SharedConversation {
 
     /// Passes a log record on to the only call that it can belong to.
     fn log(&self, params: &Json) {
-        let level = params.member("level").and_then(|level| LogLevel::parse(&level.string()?));
+        let level = LogLevel::of_params(params);
         let calls = self.calls();
         let mut under_way = calls.values().filter(|call| !call.lock().is_held);
         if let (Some(only), None) = (under_way.next(), under_way.next()) {

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ridethrough_core::message::splice::text;
-use ridethrough_core::message::{Id, Json};
+use ridethrough_core::message::{Id, Json, LogLevel};
 use tokio::sync::Notify;
 
-use super::sender::{LogLevel, Sender};
+use super::sender::Sender;
 
 /// A question of the backend.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use ridethrough_core::message::reserved::{
     CAPABILITIES, CLIENT_INFO, LOG_LEVEL, VERSION, likely_meta,
 };
 use ridethrough_core::message::splice::{self, is_object};
-use ridethrough_core::message::{Json, code};
+use ridethrough_core::message::{Json, LogLevel, code};
 use ridethrough_core::stateless::{Offers, REVISION};
 
 use super::refusal::Refusal;
@@ -19,10 +19,6 @@ pub(crate) struct Sender {
     /// The token that its progress is reported with.
     pub(crate) token: Option<Json>,
 }
-
-/// The severity of a log record, from the least on (RFC 5424).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct LogLevel(usize);
 
 impl Sender {
     /// Reads the sender of a request. `named` is the revision that its header names.
@@ -53,18 +49,8 @@ impl Sender {
         }
         // It is kept while the call runs, and must not keep the body that it was a part of.
         let token = token.and_then(|token| Json::new(token.as_str().to_owned()).ok());
-        let level = level.and_then(|level| LogLevel::parse(&level.string()?));
+        let level = level.as_ref().and_then(LogLevel::read);
         Ok(Self { offers: Offers::of(&capabilities), level, token })
-    }
-}
-
-impl LogLevel {
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        LEVELS.iter().position(|level| *level == name).map(Self)
-    }
-
-    pub(crate) const fn name(self) -> &'static str {
-        LEVELS[self.0]
     }
 }
 
@@ -110,8 +96,6 @@ fn token_json(token: u64) -> serde_json::Value {
 
 /// The members of params that belong to a round.
 const ROUND_KEYS: [&str; 2] = ["inputResponses", "requestState"];
-const LEVELS: [&str; 8] =
-    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 /// The longest progress token. Tokens are kept while their calls run, and those of real clients have a few
 /// bytes.
 const LONGEST_TOKEN: usize = 1024;

@@ -8,7 +8,7 @@ use crate::ids::ExchangeId;
 use crate::link::base::Base;
 use crate::link::effects::{CallEffect, ListeningEffect};
 use crate::message::code::INVALID_PARAMS;
-use crate::message::{Answer, Json};
+use crate::message::{Answer, Json, LogLevel};
 use crate::moment::Moment;
 
 impl Calls {
@@ -91,9 +91,7 @@ pub(super) fn forget_subscriber(base: &mut Base, exchange: &Exchange) {
 
 /// Whether a `logging/setLevel` names a level that exists: each request to a stateless server would carry it.
 fn is_level(exchange: &Exchange) -> bool {
-    let level = exchange.params.text().and_then(|params| params.member("level"));
-    let level = level.and_then(|level| level.read::<String>());
-    level.is_some_and(|level| LEVELS.contains(&level.as_str()))
+    exchange.params.text().and_then(LogLevel::of_params).is_some()
 }
 
 /// Returns the resource that a subscription is about.
@@ -101,6 +99,3 @@ fn subject(exchange: &Exchange) -> Option<Box<str>> {
     let uri = exchange.params.text()?.member("uri")?;
     uri.read::<String>().map(Into::into)
 }
-
-const LEVELS: [&str; 8] =
-    ["alert", "critical", "debug", "emergency", "error", "info", "notice", "warning"];
