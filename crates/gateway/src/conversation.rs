@@ -33,7 +33,7 @@ use ridethrough::event::Delivered;
 use ridethrough_core::message::{Answer, Id, Json, LogLevel, Message, code, notification, splice};
 use ridethrough_server::{Caller, Conversation, Letter, ParsedMessage, Said};
 use serde_json::json;
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use crate::catalogue::View;
@@ -62,7 +62,6 @@ pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
         changes,
         calls: Calls::default(),
         questions: Questions::default(),
-        notification_places: Arc::new(Semaphore::new(MOST_NOTIFICATIONS)),
         unsaid: VecDeque::new(),
         said,
         closing,
@@ -86,8 +85,6 @@ struct Talk {
     changes: watch::Receiver<()>,
     calls: Calls,
     questions: Questions,
-    /// Places for notifications that are on their way to servers.
-    notification_places: Arc<Semaphore>,
     /// What is to be said next.
     unsaid: VecDeque<Box<Said>>,
     /// Boxed, because a channel makes room for 32 at once.
@@ -203,17 +200,9 @@ impl Talk {
             // All others, such as changed roots, go to the servers that know only this caller.
             _ => {
                 for upstream in self.upstreams() {
-                    let Some(link) = upstream.own_link(self.context.number) else { continue };
-                    // A server that takes nothing loses what comes: nobody waits for it, and one that was away
-                    // asks again when it is back.
-                    let Ok(place) = self.notification_places.clone().try_acquire_owned() else {
-                        continue;
-                    };
-                    let (method, params) = (method.to_owned(), params.clone());
-                    tokio::spawn(async move {
-                        drop(link.client.notify(method, params).await);
-                        drop(place);
-                    });
+                    if let Some(link) = upstream.own_link(self.context.number) {
+                        link.notify(method, params.clone());
+                    }
                 }
             }
         }
@@ -382,7 +371,5 @@ const MAILBOX: usize = 256;
 /// Answers to small requests that wait for a caller that does not read.
 const MOST_UNSAID: usize = 1000;
 const MOST_CALLS: usize = 10_000;
-/// Notifications of one caller that are on their way to servers.
-const MOST_NOTIFICATIONS: usize = 32;
 /// A client takes up to 5 s to close; a process may take as long again.
 const FAREWELL: Duration = Duration::from_secs(10);

@@ -14,7 +14,7 @@ use ridethrough::call::Track;
 use ridethrough::event::{Answer, Delivered, Inbox, QuestionId};
 use ridethrough_core::message::{Json, ListKind};
 use ridethrough_server::Principal;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use super::bulkhead::Place;
@@ -32,6 +32,8 @@ pub(crate) struct Link {
     is_for_all: bool,
     users: Mutex<Users>,
     orders: mpsc::UnboundedSender<Box<LinkOrder>>,
+    /// Places for notifications that are on their way to the server.
+    notification_places: Arc<Semaphore>,
     /// A place among the links that may be open.
     _places: Vec<OwnedSemaphorePermit>,
 }
@@ -135,6 +137,7 @@ impl Link {
             is_for_all,
             users,
             orders,
+            notification_places: Arc::new(Semaphore::new(MOST_NOTIFICATIONS)),
             _places: places,
         });
         tokio::spawn(listen(Arc::downgrade(&link), inbox, given, idle, listener));
@@ -196,6 +199,17 @@ impl Link {
         let number = users.next;
         users.calls.insert(number, LinkCall { track, conversation, id, place });
         KnownCall { link: self, number }
+    }
+
+    /// Tells the server something, without waiting for it. One that takes nothing loses what comes: nobody waits
+    /// for it, and a server that was away asks again when it is back.
+    pub(crate) fn notify(&self, method: &str, params: Option<Json>) {
+        let Ok(place) = self.notification_places.clone().try_acquire_owned() else { return };
+        let (client, method) = (self.client.clone(), method.to_owned());
+        tokio::spawn(async move {
+            drop(client.notify(method, params).await);
+            drop(place);
+        });
     }
 
     /// Answers a question of the server, as soon as its call has a place again.
@@ -317,5 +331,7 @@ async fn at(moment: Option<Instant>) {
 
 /// The most tasks, and the most pages, of one link that conversations hear of.
 const MOST_FOLLOWED: usize = 1000;
+/// The most notifications that are on their way to a server.
+const MOST_NOTIFICATIONS: usize = 32;
 /// The most messages that are passed on before an answer that waits for them. No conversation keeps more.
 const MOST_SETTLED: usize = 1000;

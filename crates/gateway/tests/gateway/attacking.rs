@@ -10,7 +10,7 @@ use ridethrough_gateway::Share;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use crate::rig::{Behind, call, names, rig_of, secs};
+use crate::rig::{Behind, call, millis, names, rig_of, secs};
 
 /// The answer would reach the server that asked, by a call that was never made there.
 #[tokio::test(start_paused = true)]
@@ -97,6 +97,30 @@ async fn a_call_without_an_id_reaches_no_server() {
     assert_eq!(a.server.heard("notifications/example.com/mine").len(), 1);
 }
 
+/// Nobody waits for a notification: without a bound, those for a server that takes nothing would be kept.
+#[tokio::test(start_paused = true)]
+async fn notifications_for_a_server_that_takes_nothing_are_dropped_and_reach_the_others() {
+    let (good, bad) = (Behind::new("good", &["echo"]), Behind::new("bad", &["echo"]));
+    let rig = rig_of(&[&bad, &good]);
+    let client = rig.client(Era::Legacy);
+    call(&client, "good_echo").await;
+    call(&client, "bad_echo").await;
+    bad.server.set_deaf(true);
+
+    for _ in 0..100 {
+        client.notify("notifications/example.com/mine", json!({})).await.unwrap();
+        sleep(millis(10)).await;
+    }
+    sleep(secs(1)).await;
+    bad.server.set_deaf(false);
+    sleep(secs(60)).await;
+
+    let heard = |it: &Behind| it.server.heard("notifications/example.com/mine").len();
+    assert_eq!(heard(&good), 100);
+    // Two beside those that are on their way: the one that it was about to take, and the one behind that.
+    assert!((2..=34).contains(&heard(&bad)), "{}", heard(&bad));
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_questions_of_one_server_leave_room_for_those_of_another() {
     let (good, bad) = (Behind::new("good", &["ask"]), Behind::new("bad", &["echo"]));
@@ -136,7 +160,7 @@ async fn a_list_that_changes_without_end_is_read_once_a_second() {
     for round in 0..1000 {
         a.server.set_tools(&[&format!("t{round}")]);
         a.server.tell("notifications/tools/list_changed", json!({}));
-        sleep(std::time::Duration::from_millis(10)).await;
+        sleep(millis(10)).await;
     }
     sleep(secs(2)).await;
 

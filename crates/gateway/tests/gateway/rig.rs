@@ -197,6 +197,10 @@ pub(crate) const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 pub(crate) const OWNER: &str = "s3cret";
 pub(crate) const BOB: &str = "b0b";
 
+pub(crate) const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
 pub(crate) const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }

@@ -12,7 +12,9 @@ use ridethrough_server::{
 };
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep;
 
+use crate::rig::millis;
 use crate::small_tasks::{ASKING, SmallTasks};
 
 /// A server with tools that can be changed.
@@ -37,6 +39,8 @@ struct Inner {
     /// Whether it answers stateless requests as a server of that revision does.
     is_stateless: AtomicBool,
     completes: AtomicBool,
+    /// Whether it takes nothing at the moment.
+    is_deaf: AtomicBool,
 }
 
 impl SmallServer {
@@ -54,6 +58,7 @@ impl SmallServer {
             tasks: Mutex::default(),
             is_stateless: AtomicBool::new(false),
             completes: AtomicBool::new(false),
+            is_deaf: AtomicBool::new(false),
         }));
         server.set_tools(tools);
         server
@@ -91,6 +96,11 @@ impl SmallServer {
     /// Lets it complete arguments.
     pub(crate) fn with_completions(&self) {
         self.0.completes.store(true, Ordering::Relaxed);
+    }
+
+    /// Makes it take nothing, until it does again. Whoever says something waits.
+    pub(crate) fn set_deaf(&self, is_deaf: bool) {
+        self.0.is_deaf.store(is_deaf, Ordering::Relaxed);
     }
 
     /// Makes it a server of the stateless revision, which asks by `input_required`.
@@ -155,6 +165,9 @@ impl Backend for SmallServer {
             tokio::spawn(async move {
                 let listening = async {
                     while let Some(letter) = letters.recv().await {
+                        while talk.server.0.is_deaf.load(Ordering::Relaxed) {
+                            sleep(millis(10)).await;
+                        }
                         letter.into_iter().for_each(|it| talk.hear(&it));
                     }
                 };
