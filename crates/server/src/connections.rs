@@ -17,6 +17,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
+use crate::by_last_use::ByLastUse;
+
 /// All open connections.
 #[derive(Debug)]
 pub(crate) struct Connections {
@@ -29,6 +31,9 @@ pub(crate) struct Connections {
 struct Table {
     next: u64,
     open: BTreeMap<u64, Arc<Connection>>,
+    /// Those among them that were not told to close.
+    unauthenticated: ByLastUse<Arc<Connection>>,
+    authenticated: ByLastUse<Arc<Connection>>,
 }
 
 /// One connection.
@@ -88,11 +93,11 @@ impl Connections {
         table.next += 1;
         let connection = Arc::new(Connection::new(table.next));
         table.open.insert(connection.number, connection.clone());
-        let unauthenticated = table.count(Standing::Unauthenticated);
-        drop(table);
-        if unauthenticated > self.most_unauthenticated() {
-            self.make_room();
+        table.unauthenticated.insert(connection.number, connection.clone());
+        if table.unauthenticated.len() > self.most_unauthenticated() {
+            table.close_longest_silent(Standing::Unauthenticated);
         }
+        drop(table);
         OpenConnection { connections: self.clone(), connection }
     }
 
@@ -113,11 +118,14 @@ impl Connections {
         if connection.state().standing == Standing::Authenticated {
             return Ok(());
         }
-        let table = self.table();
-        if table.count(Standing::Authenticated) >= self.most
+        let mut table = self.table();
+        if table.authenticated.len() >= self.most
             && !table.close_longest_silent(Standing::Authenticated)
         {
             return Err(NoPlace);
+        }
+        if let Some(moved) = table.unauthenticated.remove(connection.number) {
+            table.authenticated.insert(connection.number, moved);
         }
         connection.state().standing = Standing::Authenticated;
         connection.changed.notify_one();
@@ -127,11 +135,11 @@ impl Connections {
     /// Closes the connections that have read nothing for `long`: all of them, or those of one session.
     /// Returns whether there was any.
     pub(crate) fn close_stalled(&self, session: Option<u64>, long: Duration) -> bool {
-        let table = self.table();
-        let mut stalled = table.of(session).filter(|it| it.is_stalled_for(long)).peekable();
-        let is_any = stalled.peek().is_some();
-        stalled.for_each(|connection| connection.close());
-        is_any
+        let mut table = self.table();
+        let stalled = table.of(session).filter(|it| it.is_stalled_for(long));
+        let stalled: Vec<_> = stalled.cloned().collect();
+        stalled.iter().for_each(|connection| table.close(connection));
+        !stalled.is_empty()
     }
 
     /// Whether no connection is open.
@@ -151,12 +159,6 @@ impl Connections {
 }
 
 impl Table {
-    /// Returns how many connections there are that have not been told to close.
-    fn count(&self, standing: Standing) -> usize {
-        let stays = |state: &ConnectionsState| state.standing == standing && !state.is_closing;
-        self.open.values().filter(|it| stays(&it.state())).count()
-    }
-
     fn of(&self, session: Option<u64>) -> impl Iterator<Item = &Arc<Connection>> {
         let is_of = move |it: &&Arc<Connection>| {
             session.is_none_or(|session| it.state().sessions.contains(&session))
@@ -164,16 +166,24 @@ impl Table {
         self.open.values().filter(is_of)
     }
 
-    fn close_longest_silent(&self, standing: Standing) -> bool {
-        let silent = self.open.values().filter_map(|connection| {
-            let state = connection.state();
-            let is_used = !state.requests.is_empty()
-                || standing == Standing::Authenticated && state.stall.is_some();
-            let may_go = state.standing == standing && !is_used && !state.is_closing;
-            may_go.then_some((state.last_sign, connection))
-        });
-        let longest = silent.min_by_key(|(since, _)| *since).map(|(_, connection)| connection);
-        longest.inspect(|it| it.close()).is_some()
+    fn close_longest_silent(&mut self, standing: Standing) -> bool {
+        let those = match standing {
+            Standing::Authenticated => &mut self.authenticated,
+            Standing::Unauthenticated => &mut self.unauthenticated,
+        };
+        let longest = those.longest_unused(Instant::now(), |it| it.state().silent_since()).cloned();
+        longest.inspect(|connection| self.close(connection)).is_some()
+    }
+
+    fn close(&mut self, connection: &Connection) {
+        self.forget(connection.number);
+        connection.close();
+    }
+
+    /// Leaves a connection out that does not count any more.
+    fn forget(&mut self, number: u64) {
+        self.unauthenticated.remove(number);
+        self.authenticated.remove(number);
     }
 }
 
@@ -295,6 +305,13 @@ impl ConnectionsState {
         silent.into_iter().chain(stalled).min()
     }
 
+    /// Since when nothing happens on it; `None` if it is in use.
+    fn silent_since(&self) -> Option<Instant> {
+        let is_used = !self.requests.is_empty()
+            || self.standing == Standing::Authenticated && self.stall.is_some();
+        (!is_used).then_some(self.last_sign)
+    }
+
     /// Since when the client has not read something that was written.
     fn stalled_since(&self) -> Option<Instant> {
         let unread = self.requests.values().copied().flatten();
@@ -311,7 +328,9 @@ pub(crate) struct OpenConnection {
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.connections.table().open.remove(&self.connection.number);
+        let mut table = self.connections.table();
+        table.open.remove(&self.connection.number);
+        table.forget(self.connection.number);
     }
 }
 

@@ -19,6 +19,7 @@ mod aside;
 mod backend;
 mod bodies;
 mod budget;
+mod by_last_use;
 mod calls;
 mod connections;
 mod cors;

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::backend::{Backend, Caller, Conversation, Unavailable};
 use crate::budget::MemoryBudget;
+use crate::by_last_use::ByLastUse;
 use crate::connections::Connections;
 use crate::drain::Drain;
 use crate::life::{Ears, Life};
@@ -25,7 +26,7 @@ pub(crate) struct Sessions {
     backend: Arc<dyn Backend>,
     settings: Settings,
     tell: Arc<dyn Fn(SessionNews) + Send + Sync>,
-    table: Mutex<BTreeMap<String, Arc<Session>>>,
+    table: Mutex<SessionTable>,
     /// The memory for messages of conversations that clients have not read yet.
     store: Arc<MemoryBudget>,
     connections: Arc<Connections>,
@@ -34,6 +35,12 @@ pub(crate) struct Sessions {
     counter: AtomicU64,
     pub(crate) drain: Drain,
     is_closing: AtomicBool,
+}
+
+#[derive(Default)]
+struct SessionTable {
+    by_id: BTreeMap<String, Arc<Session>>,
+    by_last_use: ByLastUse<Arc<Session>>,
 }
 
 impl Sessions {
@@ -71,7 +78,7 @@ impl Sessions {
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
         let (caller, share) = (caller.clone(), self.store.share());
         let session = Session::new(id, number, caller, share, outbox, self.drain.clone());
-        self.table().insert(session.id.clone(), session.clone());
+        self.table().insert(&session);
         (self.tell)(SessionNews::Began { session: session.number });
         let (name, tell) = (self.backend.name().to_owned(), self.tell.clone());
         let all = Arc::downgrade(self);
@@ -90,7 +97,7 @@ impl Sessions {
 
     /// The session of this id, if it belongs to this caller; also one that is over, for a while.
     pub(crate) fn find(&self, id: &str, caller: &Caller) -> Option<Arc<Session>> {
-        self.table().get(id).filter(|session| session.caller == *caller).cloned()
+        self.table().by_id.get(id).filter(|session| session.caller == *caller).cloned()
     }
 
     pub(crate) fn backend(&self) -> &dyn Backend {
@@ -126,7 +133,7 @@ impl Sessions {
 
     /// Whether a call of any session is under way.
     pub(crate) fn is_busy(&self) -> bool {
-        self.table().values().any(|session| session.lock().streams.is_busy())
+        self.table().by_id.values().any(|session| session.lock().streams.is_busy())
     }
 
     /// Ends all sessions, and waits until their conversations have ended.
@@ -155,10 +162,8 @@ impl Sessions {
     }
 
     fn unused(&self) -> Option<Arc<Session>> {
-        let table = self.table();
-        let unused = table.values().filter_map(|session| Some((session.unused_since()?, session)));
-        let (since, longest) = unused.min_by_key(|(since, session)| (*since, session.number))?;
-        (since.elapsed() >= UNUSED).then(|| longest.clone())
+        let latest = Instant::now().checked_sub(UNUSED)?;
+        self.table().by_last_use.longest_unused(latest, |it| it.unused_since()).cloned()
     }
 
     async fn live(
@@ -172,19 +177,31 @@ impl Sessions {
         life.bury().await;
         drop(place);
         sleep(GRAVE).await;
-        self.table().remove(&session.id);
+        self.table().remove(&session);
     }
 
     /// Returns all sessions, the oldest first: the order of their ids would be another in each run.
     fn all(&self) -> Vec<Arc<Session>> {
-        let mut all: Vec<_> = self.table().values().cloned().collect();
+        let mut all: Vec<_> = self.table().by_id.values().cloned().collect();
         all.sort_unstable_by_key(|session| session.number);
         all
     }
 
-    fn table(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Session>>> {
+    fn table(&self) -> MutexGuard<'_, SessionTable> {
         // No code panics in the middle of a change, so a poisoned lock is still valid.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionTable {
+    fn insert(&mut self, session: &Arc<Session>) {
+        self.by_id.insert(session.id.clone(), session.clone());
+        self.by_last_use.insert(session.number, session.clone());
+    }
+
+    fn remove(&mut self, session: &Session) {
+        self.by_id.remove(&session.id);
+        self.by_last_use.remove(session.number);
     }
 }
 
