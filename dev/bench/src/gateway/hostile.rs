@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::attacks::{ATTACKS, Attack};
 use super::http_caller::HttpCaller;
-use super::measuring::{percentile, runtime};
+use super::measuring::{Rank, percentile, runtime};
 use super::proxy::Proxy;
 use crate::cost::{micros, number};
 use crate::field::Field;
@@ -44,7 +44,8 @@ pub(crate) fn hostile(_: &Field, pace: Pace) -> Result<Vec<Figure>> {
 fn under(attack: &Attack, lasts: Duration) -> Result<(f64, f64)> {
     let (server, home) = (Server::start()?, Home::new()?);
     let entry = json!({ "url": server.url("json", "gateway") });
-    let gateway = Proxy::gateway(home.path(), &[("bench".to_owned(), entry)])?;
+    let entries = [("bench".to_owned(), entry)];
+    let gateway = Rank::Gateway.start(|| Proxy::gateway(home.path(), &entries))?;
     let url = format!("{}/bench", gateway.url);
     let polite = runtime()?;
     let (mut caller, before) = polite.block_on(async {
@@ -58,6 +59,7 @@ fn under(attack: &Attack, lasts: Duration) -> Result<(f64, f64)> {
     let (run, target) = (attack.run, url);
     // What attackers do ends with the runtime.
     let attackers = thread::spawn(move || -> Result<()> {
+        Rank::Attackers.take()?;
         let runtime = runtime()?;
         runtime.block_on(async {
             run(&target);

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use super::http_caller::HttpCaller;
-use super::measuring::{percentile, runtime};
+use super::measuring::{Rank, percentile, runtime};
 use super::proxy::Proxy;
 use crate::cost::micros;
 use crate::field::Field;
@@ -28,7 +28,7 @@ pub(crate) fn neighbours(_: &Field, pace: Pace) -> Result<Vec<Figure>> {
         (format!("s{place}"), json!({ "url": server.url("sse", "gateway") }))
     };
     let entries: Vec<_> = servers.iter().enumerate().map(entry).collect();
-    let gateway = Proxy::gateway(home.path(), &entries)?;
+    let gateway = Rank::Gateway.start(|| Proxy::gateway(home.path(), &entries))?;
     let street = Street { url: gateway.url.clone(), sick: &servers[SERVERS - 1] };
     let mut figures = Vec::new();
     for (sickness, word) in [
