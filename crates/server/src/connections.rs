@@ -10,6 +10,8 @@
 //! Closing a connection that has not shown the token loses nothing, because it has no request that will be
 //! answered. An authenticated connection is closed for room only between two requests.
 
+mod table;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,7 +19,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::by_last_use::ByLastUse;
+use table::Table;
 
 /// All open connections.
 #[derive(Debug)]
@@ -25,15 +27,6 @@ pub(crate) struct Connections {
     table: Mutex<Table>,
     /// The most authenticated connections.
     most: usize,
-}
-
-#[derive(Debug, Default)]
-struct Table {
-    next: u64,
-    open: BTreeMap<u64, Arc<Connection>>,
-    /// Those among them that were not told to close.
-    unauthenticated: ByLastUse<Arc<Connection>>,
-    authenticated: ByLastUse<Arc<Connection>>,
 }
 
 /// One connection.
@@ -90,11 +83,8 @@ impl Connections {
     /// longest is closed.
     pub(crate) fn admit(self: &Arc<Self>) -> OpenConnection {
         let mut table = self.table();
-        table.next += 1;
-        let connection = Arc::new(Connection::new(table.next));
-        table.open.insert(connection.number, connection.clone());
-        table.unauthenticated.insert(connection.number, connection.clone());
-        if table.unauthenticated.len() > self.most_unauthenticated() {
+        let connection = table.add();
+        if table.count(Standing::Unauthenticated) > self.most_unauthenticated() {
             table.close_longest_silent(Standing::Unauthenticated);
         }
         drop(table);
@@ -119,14 +109,12 @@ impl Connections {
             return Ok(());
         }
         let mut table = self.table();
-        if table.authenticated.len() >= self.most
+        if table.count(Standing::Authenticated) >= self.most
             && !table.close_longest_silent(Standing::Authenticated)
         {
             return Err(NoPlace);
         }
-        if let Some(moved) = table.unauthenticated.remove(connection.number) {
-            table.authenticated.insert(connection.number, moved);
-        }
+        table.authenticate(connection);
         connection.state().standing = Standing::Authenticated;
         connection.changed.notify_one();
         Ok(())
@@ -144,7 +132,7 @@ impl Connections {
 
     /// Whether no connection is open.
     pub(crate) fn is_empty(&self) -> bool {
-        self.table().open.is_empty()
+        self.table().is_empty()
     }
 
     /// Whether something is being written to a connection: to any, or to one of a session.
@@ -155,35 +143,6 @@ impl Connections {
     fn table(&self) -> MutexGuard<'_, Table> {
         // No code panics in the middle of a change, so a poisoned lock is still valid.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Table {
-    fn of(&self, session: Option<u64>) -> impl Iterator<Item = &Arc<Connection>> {
-        let is_of = move |it: &&Arc<Connection>| {
-            session.is_none_or(|session| it.state().sessions.contains(&session))
-        };
-        self.open.values().filter(is_of)
-    }
-
-    fn close_longest_silent(&mut self, standing: Standing) -> bool {
-        let those = match standing {
-            Standing::Authenticated => &mut self.authenticated,
-            Standing::Unauthenticated => &mut self.unauthenticated,
-        };
-        let longest = those.longest_unused(Instant::now(), |it| it.state().silent_since()).cloned();
-        longest.inspect(|connection| self.close(connection)).is_some()
-    }
-
-    fn close(&mut self, connection: &Connection) {
-        self.forget(connection.number);
-        connection.close();
-    }
-
-    /// Leaves a connection out that does not count any more.
-    fn forget(&mut self, number: u64) {
-        self.unauthenticated.remove(number);
-        self.authenticated.remove(number);
     }
 }
 
@@ -328,9 +287,7 @@ pub(crate) struct OpenConnection {
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        let mut table = self.connections.table();
-        table.open.remove(&self.connection.number);
-        table.forget(self.connection.number);
+        self.connections.table().remove(&self.connection);
     }
 }
 
