@@ -13,7 +13,6 @@ use http::HeaderMap;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::connections::{Connection, ConnectionRoom};
@@ -84,10 +83,6 @@ impl Bodies {
                 bytes.reserve(size.saturating_sub(bytes.len()));
             }
             bytes.extend_from_slice(&data);
-            if room.is_shared() {
-                // A client that sends as fast as it can keeps no other from the thread.
-                yield_now().await;
-            }
         }
         Ok((bytes.freeze(), room))
     }
