@@ -1,8 +1,9 @@
 //! Reads the bodies of requests, and bounds the memory for them.
 //!
 //! ```text
-//!   small ──▶ counts for its connection ──which holds too much──┐
-//!   more than 64 KiB ───────────────────────────────────────────┴─▶ waits for room that all share
+//!   up to 64 KiB ──▶ counts for its connection ──which holds too much──┐
+//!   up to 1 MiB ───────────────────────────────────────────────────────┴─▶ waits for room that all large ones share
+//!   more, or it does not say ────────────────────────────────────────────▶ waits for room that all huge ones share
 //! ```
 
 use std::sync::Arc;
@@ -13,15 +14,26 @@ use http::HeaderMap;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{sleep_until, timeout};
 
+use crate::aside::places;
+use crate::body_size::BodySize;
 use crate::connections::{Connection, ConnectionRoom};
+use crate::read_rate::ReadRate;
 
 /// The room for bodies.
 #[derive(Debug)]
 pub(crate) struct Bodies {
-    /// Room that all connections share, in KiB.
-    shared: Arc<Semaphore>,
+    large: SharedRoom,
+    huge: SharedRoom,
+}
+
+/// Room that all connections share.
+#[derive(Debug)]
+struct SharedRoom {
+    /// In KiB.
+    free: Arc<Semaphore>,
+    rate: ReadRate,
 }
 
 /// The room that a body takes, until it is dropped.
@@ -41,7 +53,20 @@ pub(crate) enum NoBody {
 
 impl Default for Bodies {
     fn default() -> Self {
-        Self { shared: Arc::new(Semaphore::new(MOST_BODIES >> 10)) }
+        Self { large: SharedRoom::new(MOST_LARGE), huge: SharedRoom::new(MOST_HUGE) }
+    }
+}
+
+impl SharedRoom {
+    fn new(bytes: usize) -> Self {
+        let rate = ReadRate::new(places() * BYTES_PER_SECOND, MOST_BODY);
+        Self { free: Arc::new(Semaphore::new(bytes >> 10)), rate }
+    }
+
+    /// Waits until there is so much room, and takes it. `None` never comes, as nobody closes it.
+    async fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let kibibytes = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
+        self.free.clone().acquire_many_owned(kibibytes).await.ok()
     }
 }
 
@@ -70,19 +95,24 @@ impl Bodies {
     ) -> Result<(Bytes, BodyRoom), BodyError> {
         let size = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
         let size = size.unwrap_or(MOST_BODY);
+        let shared = if BodySize::of(size) == BodySize::Huge { &self.huge } else { &self.large };
         let mut body = Limited::new(body, MOST_BODY);
         let (mut bytes, mut room) = (BytesMut::new(), BodyRoom::default());
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame?.into_data() else { continue };
-            let is_small = bytes.len() + data.len() <= SMALL;
+            let is_small = BodySize::of(bytes.len() + data.len()) == BodySize::Small;
             let has_room = room.is_shared() || is_small && room.grow(connection, data.len());
             if !has_room {
-                let kibibytes = u32::try_from(size.div_ceil(1024)).unwrap_or(u32::MAX);
-                room.shared = self.shared.clone().acquire_many_owned(kibibytes).await.ok();
+                room.shared = shared.take(size).await;
                 room.own = None;
                 bytes.reserve(size.saturating_sub(bytes.len()));
             }
             bytes.extend_from_slice(&data);
+            if room.is_shared()
+                && let Some(next) = shared.rate.read(data.len())
+            {
+                sleep_until(next).await;
+            }
         }
         Ok((bytes.freeze(), room))
     }
@@ -114,7 +144,9 @@ pub(crate) fn size_of(head: &HeaderMap) -> usize {
 type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
 const MOST_BODY: usize = 16 << 20;
-/// The bound on all large bodies together, until their backends have them; a further one waits.
-const MOST_BODIES: usize = 64 << 20;
-const SMALL: usize = 64 * 1024;
+/// The bounds on all large and on all huge bodies together, until their backends have them; a further one waits.
+const MOST_LARGE: usize = 16 << 20;
+const MOST_HUGE: usize = 48 << 20;
+/// How fast bodies of one size are read for each thread that parses them, and a little faster than it can.
+const BYTES_PER_SECOND: usize = 256 << 20;
 const LONGEST: Duration = Duration::from_secs(60);

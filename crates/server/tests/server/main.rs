@@ -8,4 +8,5 @@ mod encrypting;
 mod listening;
 mod rig;
 mod serving;
+mod sizes;
 mod verifying;
