@@ -63,6 +63,7 @@ mod http;
 mod http_sse;
 pub mod model;
 mod observe;
+mod paced;
 mod platform;
 mod pool;
 pub mod probe;
@@ -113,6 +114,7 @@ pub mod event {
 /// How long to wait, how often to try, and what to keep.
 pub mod policy {
     pub use crate::cache::Cache;
+    pub use crate::paced::ReadRate;
     pub use ridethrough_core::TrustHints;
     pub use ridethrough_core::backoff::Window;
     pub use ridethrough_core::policy::{PolicyBuilder, PolicyError, RetryPolicy};

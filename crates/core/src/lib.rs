@@ -48,6 +48,7 @@ pub mod answer;
 pub mod backoff;
 pub mod breaker;
 pub mod budget;
+pub mod byte_rate;
 pub mod era;
 pub mod event;
 mod exchange;

@@ -6,8 +6,10 @@ mod reading;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
+use ridethrough::policy::ReadRate;
 use ridethrough_core::message::ListKind;
 use ridethrough_server::{Caller, Principal};
 use tokio::sync::{Semaphore, watch};
@@ -39,6 +41,8 @@ pub(crate) struct GatewayState {
     open: Mutex<BTreeMap<u64, OpenConversation>>,
     /// Places for processes of local servers.
     pub(crate) children: Arc<Semaphore>,
+    /// How fast large answers of servers are read, so that they leave time for small ones.
+    read_rate: ReadRate,
     /// Where lists are kept from one process to the next.
     lists: Option<Arc<dyn ListStore>>,
     /// Where contested names are kept from one process to the next.
@@ -67,6 +71,7 @@ impl GatewayState {
         settings: GatewaySettings,
         tell: impl Fn(GatewayNews) + Send + Sync + 'static,
     ) -> Arc<Self> {
+        let cores = available_parallelism().map_or(1, usize::from);
         let state = Self {
             catalogue: Mutex::default(),
             upstreams: Mutex::default(),
@@ -78,6 +83,7 @@ impl GatewayState {
             sealer: RouteSealer::new(settings.seal_key),
             open: Mutex::default(),
             children: Arc::new(Semaphore::new(settings.children)),
+            read_rate: ReadRate::new(cores * BYTES_PER_SECOND, BURST),
             lists: settings.lists,
             names: settings.names,
             tell: Box::new(tell),
@@ -108,7 +114,7 @@ impl GatewayState {
             });
             let upstream = match place {
                 Some(place) => old.remove(place).recall_again(),
-                None => Upstream::new(settings, self.callback()),
+                None => Upstream::new(settings, self.callback(), self.read_rate.clone()),
             };
             members.push(Member { name, rules, share: upstream.share(), approved });
             upstreams.push(upstream);
@@ -318,3 +324,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 const MOST_TOLD: usize = 1000;
 /// How many conversations are open before the lists of principals that have left are forgotten.
 const MANY: usize = 1000;
+/// How fast large answers are read for each core: half as fast as they can be passed on.
+const BYTES_PER_SECOND: usize = 128 << 20;
+/// How much of them may come at once after a pause.
+const BURST: usize = 4 << 20;

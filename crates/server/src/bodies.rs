@@ -13,8 +13,9 @@ use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
+use ridethrough_core::byte_rate::ByteRate;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{sleep_until, timeout};
+use tokio::time::timeout;
 
 use crate::aside::places;
 use crate::body_size::BodySize;
@@ -59,7 +60,7 @@ impl Default for Bodies {
 
 impl SharedRoom {
     fn new(bytes: usize) -> Self {
-        let rate = ReadRate::new(places() * BYTES_PER_SECOND, MOST_BODY);
+        let rate = ReadRate::new(ByteRate::new(places() * BYTES_PER_SECOND, MOST_BODY));
         Self { free: Arc::new(Semaphore::new(bytes >> 10)), rate }
     }
 
@@ -108,10 +109,8 @@ impl Bodies {
                 bytes.reserve(size.saturating_sub(bytes.len()));
             }
             bytes.extend_from_slice(&data);
-            if room.is_shared()
-                && let Some(next) = shared.rate.read(data.len())
-            {
-                sleep_until(next).await;
+            if room.is_shared() {
+                shared.rate.keep(data.len()).await;
             }
         }
         Ok((bytes.freeze(), room))

@@ -32,6 +32,7 @@ use crate::driver::{Driver, Limits, Parts};
 use crate::error::BuildError;
 use crate::handlers::Handlers;
 use crate::observe::{Observers, OnEra};
+use crate::paced::ReadRate;
 use crate::transport::Transport;
 
 pub use network::Network;
@@ -83,6 +84,7 @@ pub struct ClientBuilder {
     /// Whether every certificate of the server is accepted.
     is_unchecked: bool,
     limits: Limits,
+    read_rate: Option<ReadRate>,
     cache: Cache,
     connection_limit: Option<usize>,
     sleep: SleepClock,
@@ -117,6 +119,7 @@ impl ClientBuilder {
             is_http1_only: false,
             is_unchecked: false,
             limits: Limits::default(),
+            read_rate: None,
             cache: Cache::default(),
             connection_limit: None,
             sleep: SleepClock::default(),
@@ -194,13 +197,6 @@ impl ClientBuilder {
     #[cfg(feature = "proxy")]
     pub fn no_proxy(mut self) -> Self {
         self.proxying = Proxying::None;
-        self
-    }
-
-    /// Performs requests by this transport instead of the client's own HTTP. Headers, dial, proxy,
-    /// certificates and the HTTP version are then up to the transport, and settings of them here do nothing.
-    pub fn transport(mut self, transport: impl Transport) -> Self {
-        self.transport = Some(Arc::new(transport));
         self
     }
 

@@ -15,6 +15,7 @@ use crate::endpoint::Endpoint;
 use crate::error::BuildError;
 use crate::http::Http;
 use crate::http_sse::HttpSse;
+use crate::paced::{Paced, ReadRate};
 use crate::platform;
 use crate::pool::{Pool, PoolSettings};
 use crate::probe::Probe;
@@ -80,6 +81,20 @@ impl ClientBuilder {
         Self::at(Place::Command(command))
     }
 
+    /// Performs requests by this transport instead of the client's own HTTP. Headers, dial, proxy,
+    /// certificates and the HTTP version are then up to the transport, and settings of them here do nothing.
+    pub fn transport(mut self, transport: impl Transport) -> Self {
+        self.transport = Some(Arc::new(transport));
+        self
+    }
+
+    /// Sets the rate at which large answers are read. Clients that were given clones of it share it: one process
+    /// with many clients keeps time for small answers so.
+    pub fn read_rate(mut self, rate: ReadRate) -> Self {
+        self.read_rate = Some(rate);
+        self
+    }
+
     fn check_command(&self, command: &Command, faults: &mut Faults) {
         if command.is_empty() {
             faults.add("`program` is empty, must name a program".to_owned());
@@ -109,8 +124,8 @@ impl ClientBuilder {
             Place::Command(command) => {
                 self.check_command(command, faults);
                 let transport = platform::local_server(command, self.limits.message);
-                let (name, transport) =
-                    (format!("stdio:{}", command.shown()), faults.found(transport)?);
+                let transport = self.paced(faults.found(transport)?);
+                let name = format!("stdio:{}", command.shown());
                 Some(Reached { name, transport, carries_http_sse: false })
             }
             Place::Url(url) => {
@@ -119,9 +134,16 @@ impl ClientBuilder {
                 let endpoint = faults.found(endpoint.map_err(fault));
                 let transport = self.http(endpoint.as_ref(), faults);
                 let carries_http_sse = self.transport.as_ref().is_none_or(|own| own.speaks_http());
-                let (name, transport) = (endpoint?.origin(), transport?);
+                let (name, transport) = (endpoint?.origin(), self.paced(transport?));
                 Some(Reached { name, transport, carries_http_sse })
             }
+        }
+    }
+
+    fn paced(&self, transport: Arc<dyn Transport>) -> Arc<dyn Transport> {
+        match self.read_rate.clone() {
+            Some(rate) => Arc::new(Paced { transport, rate }),
+            None => transport,
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ridethrough::error::{CallError, Kind};
+use ridethrough::policy::ReadRate;
 use ridethrough::server::{Identity, Server};
 use ridethrough::{Client, Era, Error};
 use ridethrough_core::message::{ListKind, LogLevel};
@@ -37,6 +38,8 @@ pub(crate) struct Upstream {
     /// Those logins, as far as they are at hand.
     logins: Mutex<BTreeMap<Principal, Arc<PrincipalLogin>>>,
     callback: CallbackUrl,
+    /// How fast large answers are read, those of all servers together.
+    read_rate: ReadRate,
     /// Who is being connected for the first time.
     pub(crate) reaching: Mutex<BTreeMap<Principal, Refresh>>,
     /// The reading of lists, by those who share the link that they are read over.
@@ -76,7 +79,11 @@ pub(crate) struct Asker {
 }
 
 impl Upstream {
-    pub(crate) fn new(settings: ServerSettings, callback: CallbackUrl) -> Arc<Self> {
+    pub(crate) fn new(
+        settings: ServerSettings,
+        callback: CallbackUrl,
+        read_rate: ReadRate,
+    ) -> Arc<Self> {
         Arc::new(Self {
             bulkhead: Bulkhead::new(settings.places, settings.queue),
             has_logins: settings.connect.principal_login().is_some(),
@@ -89,6 +96,7 @@ impl Upstream {
             recalled: Mutex::default(),
             logins: Mutex::default(),
             callback,
+            read_rate,
             reaching: Mutex::default(),
             lists: Mutex::default(),
         })
@@ -281,7 +289,7 @@ impl Upstream {
     ) -> Result<Client, String> {
         let connect = &self.settings.connect;
         // Servers of both eras ask questions and log only in a session.
-        let builder = connect.builder()?.prefer_era(Era::Legacy);
+        let builder = connect.builder()?.prefer_era(Era::Legacy).read_rate(self.read_rate.clone());
         let builder = match login {
             Some(login) => connect.with_account(builder, login.account.clone()),
             None => builder,

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
 
 use futures_util::StreamExt;
+use futures_util::future::join_all;
 use ridethrough::event::{Delivered, Inbox};
 use ridethrough::model::{Elicited, FormRequest};
 use ridethrough::{Era, Json};
 use ridethrough_gateway::Share;
 use ridethrough_server::{Backend, Caller, Conversation, ParsedMessage, Principal, Said};
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::rig::{Behind, call, millis, names, rig_of, secs};
 
@@ -82,6 +84,32 @@ async fn a_server_that_talks_without_end_holds_up_no_answer_of_another() {
         assert!(before <= 256, "it is held up");
     }
     assert!(before > 0, "nothing was said");
+}
+
+/// Paused time stands still but for what is waited for on purpose.
+#[tokio::test(start_paused = true)]
+async fn large_answers_leave_time_for_small_ones() {
+    let (large, small) = (Behind::new("large", &["megabyte"]), Behind::new("small", &["echo"]));
+    let rig = rig_of(&[&large, &small]);
+    let client = rig.client(Era::Legacy);
+    call(&client, "small_echo").await;
+    let cores = available_parallelism().map_or(1, usize::from);
+    let megabytes = (32 * cores).min(256);
+    let began = Instant::now();
+
+    let calls = (0..megabytes).map(|_| client.call_tool("large_megabyte", ()).into_future());
+    let calls = tokio::spawn(join_all(calls));
+    sleep(millis(20)).await;
+    let asked = Instant::now();
+    call(&client, "small_echo").await;
+    let small_took = asked.elapsed();
+
+    assert!(calls.await.unwrap().iter().all(Result::is_ok));
+    // Some of each answer does not count, and neither does a burst; the rest comes at the rate.
+    let counted = u32::try_from(megabytes * 3 / 4).unwrap();
+    let at_least = secs(1) * counted / u32::try_from(128 * cores).unwrap();
+    assert!(began.elapsed() >= at_least, "{:?}, {at_least:?}", began.elapsed());
+    assert!(small_took < millis(10), "{small_took:?}");
 }
 
 /// A local server says nothing of the call that its log is about.

@@ -275,6 +275,7 @@ impl Talk {
         let inner = self.server.0.clone();
         match params["name"].as_str().unwrap() {
             "hang" => {}
+            "megabyte" => self.answer(id, text(&"x".repeat(1 << 20))),
             "needy" => {
                 let needed = json!({"code": -32021, "message": "it needs a model",
                     "data": {"requiredCapabilities": {"sampling": {}}}});
