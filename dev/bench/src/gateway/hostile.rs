@@ -21,7 +21,7 @@ use crate::server::Server;
 /// Measures the peak of memory, and the p99 of a polite client under each attack against before it.
 pub(crate) fn hostile(_: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let lasts = if pace == Pace::SMOKE { Duration::from_millis(500) } else { ATTACKING };
-    let rounds = pace.rounds.min(3);
+    let rounds = pace.rounds.min(7);
     let mut figures = Vec::new();
     for attack in ATTACKS {
         let progress = Progress::new(format!("H1: {}", attack.what), rounds);
@@ -42,9 +42,13 @@ pub(crate) fn hostile(_: &Field, pace: Pace) -> Result<Vec<Figure>> {
 
 /// Returns the peak of memory in megabytes, and by how much the p99 of a polite client grows.
 fn under(attack: &Attack, lasts: Duration) -> Result<(f64, f64)> {
-    let (server, home) = (Server::start()?, Home::new()?);
-    let entry = json!({ "url": server.url("json", "gateway") });
-    let entries = [("bench".to_owned(), entry)];
+    // What is measured is the gateway, and not how a server fares that attackers call, too.
+    let (server, attacked) = (Server::start()?, Rank::Attackers.start(Server::start)?);
+    let home = Home::new()?;
+    let entry = |name: &str, server: &Server| {
+        (name.to_owned(), json!({ "url": server.url("json", "gateway") }))
+    };
+    let entries = [entry("bench", &server), entry("attacked", &attacked)];
     let gateway = Rank::Gateway.start(|| Proxy::gateway(home.path(), &entries))?;
     let url = format!("{}/bench", gateway.url);
     let polite = runtime()?;
@@ -56,7 +60,7 @@ fn under(attack: &Attack, lasts: Duration) -> Result<(f64, f64)> {
         let before = calls(&mut caller, lasts).await?;
         anyhow::Ok((caller, before))
     })?;
-    let (run, target) = (attack.run, url);
+    let (run, target) = (attack.run, format!("{}/attacked", gateway.url));
     // What attackers do ends with the runtime.
     let attackers = thread::spawn(move || -> Result<()> {
         Rank::Attackers.take()?;
