@@ -58,8 +58,20 @@ impl HttpCaller {
         let took = began.elapsed();
         let is_good = status.is_success() && answer.len() > TEXT.len();
         ensure!(is_good, "{status}: {}", String::from_utf8_lossy(&answer));
-        ensure!(memchr::memmem::find(&answer, b"\"error\"").is_none(), "an error");
+        ensure!(
+            memchr::memmem::find(&answer, b"\"error\"").is_none(),
+            "{}",
+            String::from_utf8_lossy(&answer)
+        );
         Ok(took)
+    }
+
+    /// Ends the session.
+    pub(crate) async fn end(&mut self) -> Result<()> {
+        let response = self.send(Method::DELETE, Bytes::new()).await?;
+        ensure!(response.status().is_success(), "{}", response.status());
+        self.session = None;
+        Ok(())
     }
 
     /// Opens the standing stream of the session. It stays open as long as what is returned is kept.
