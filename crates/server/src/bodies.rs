@@ -15,7 +15,8 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use ridethrough_core::byte_rate::ByteRate;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::error::Elapsed;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::aside::places;
 use crate::body_size::BodySize;
@@ -83,7 +84,13 @@ impl Bodies {
         }
         let read = timeout(LONGEST, self.collect(body, connection)).await;
         read.map_err(|_| NoBody::Late)?.map_err(|error| {
-            if error.is::<LengthLimitError>() { NoBody::TooLarge } else { NoBody::Cut }
+            if error.is::<LengthLimitError>() {
+                NoBody::TooLarge
+            } else if error.is::<Elapsed>() {
+                NoBody::Late
+            } else {
+                NoBody::Cut
+            }
         })
     }
 
@@ -99,7 +106,15 @@ impl Bodies {
         let shared = if BodySize::of(size) == BodySize::Huge { &self.huge } else { &self.large };
         let mut body = Limited::new(body, MOST_BODY);
         let (mut bytes, mut room) = (BytesMut::new(), BodyRoom::default());
-        while let Some(frame) = body.frame().await {
+        // Whoever takes room that others wait for must send.
+        let mut progress = (Instant::now(), 0);
+        loop {
+            let frame = if room.is_shared() {
+                timeout_at(progress.0 + STALL, body.frame()).await?
+            } else {
+                body.frame().await
+            };
+            let Some(frame) = frame else { break };
             let Ok(data) = frame?.into_data() else { continue };
             let is_small = BodySize::of(bytes.len() + data.len()) == BodySize::Small;
             let has_room = room.is_shared() || is_small && room.grow(connection, data.len());
@@ -111,6 +126,9 @@ impl Bodies {
             bytes.extend_from_slice(&data);
             if room.is_shared() {
                 shared.rate.keep(data.len()).await;
+                if bytes.len() >= progress.1 + STEP || !has_room {
+                    progress = (Instant::now(), bytes.len());
+                }
             }
         }
         Ok((bytes.freeze(), room))
@@ -146,6 +164,10 @@ const MOST_BODY: usize = 16 << 20;
 /// The bounds on all large and on all huge bodies together, until their backends have them; a further one waits.
 const MOST_LARGE: usize = 16 << 20;
 const MOST_HUGE: usize = 48 << 20;
-/// How fast bodies of one size are read for each thread that parses them, and a little faster than it can.
+/// How fast bodies of one size are read, for each thread that parses them. One of five million elements takes twice
+/// as long to parse as to read at this rate.
 const BYTES_PER_SECOND: usize = 256 << 20;
 const LONGEST: Duration = Duration::from_secs(60);
+/// A body that has shared room must bring so much more in this time.
+const STEP: usize = 64 << 10;
+const STALL: Duration = Duration::from_secs(5);

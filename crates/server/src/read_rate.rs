@@ -1,7 +1,7 @@
 //! How fast bodies are read that are larger than most.
 //!
-//! Each is parsed on one of a few threads, so reading them faster than these can parse serves nobody: whoever
-//! sends bodies that are refused in the end would only take the cores from small requests.
+//! Whoever sends bodies that are refused in the end would otherwise take the cores from small requests, as fast as it
+//! can send.
 
 use std::sync::{Mutex, PoisonError};
 
