@@ -2,7 +2,7 @@
 //!
 //! The server's messages come before the end of the call that they were sent for: when a call has ended, the
 //! inbox is read empty first. A cancelled call is dropped, which is how the link learns of it, and nothing
-//! more is reported about it.
+//! more is reported about it. All events come before the end of the client.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -102,7 +102,9 @@ impl Porter {
                 },
                 () = self.queue.room(), if !has_room => {},
             }
-            if is_inbox_over && self.running.calls.is_empty() && self.running.others.is_empty() {
+            // Events end with the client, and some tell of calls whose ends are in the queue already.
+            let is_all_told = is_inbox_over && self.events.is_none();
+            if is_all_told && self.running.calls.is_empty() && self.running.others.is_empty() {
                 self.queue.push(Item::new(ItemKind::Over, 0, ""));
                 return self.refuse_the_rest().await;
             }

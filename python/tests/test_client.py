@@ -279,6 +279,17 @@ def test_headers_go_with_every_request_or_with_one(run: Run, server: FaultServer
     run(main)
 
 
+def test_no_event_is_lost_where_the_client_is_closed_right_after_a_call(run: Run, server: FaultServer) -> None:
+    async def main() -> None:
+        for _ in range(100):
+            async with Client(server.url) as client:
+                events = client.events()
+                await client.call_tool("echo")
+            assert "callEnded" in [event.name async for event in events]
+
+    run(main)
+
+
 def test_events_are_told_to_a_function_to_readers_and_to_the_log(
     run: Run, server: FaultServer, caplog: pytest.LogCaptureFixture
 ) -> None:
