@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 
+use crate::args::Args;
 use crate::contestant::Contestant;
 use crate::host::beside;
-use crate::rivals;
+use crate::rivals::{self, RivalProxy};
 
 /// All contestants of one run.
 pub(crate) struct Field {
@@ -13,8 +14,7 @@ pub(crate) struct Field {
     pub(crate) ours: Contestant,
     pub(crate) rivals: Vec<Contestant>,
     pub(crate) bridges: Vec<Contestant>,
-    /// Proxies from HTTP to HTTP.
-    pub(crate) proxies: Vec<Contestant>,
+    pub(crate) proxies: Vec<RivalProxy>,
 }
 
 /// Whether rivals are measured, too.
@@ -25,13 +25,14 @@ pub(crate) enum Rivals {
 }
 
 impl Field {
-    pub(crate) fn new(rivals: Rivals) -> Result<Self> {
-        let (rivals, bridges) = match rivals {
-            Rivals::Installed => (rivals::clients()?, rivals::bridges()?),
-            Rivals::LeftOut => (Vec::new(), Vec::new()),
-        };
-        // It is both, by its flags.
-        let proxies = bridges.iter().filter(|it| it.name == "mcp-proxy").cloned().collect();
+    /// Finds the contestants, and installs those of others as far as a bar that is measured has a place for them.
+    pub(crate) fn new(args: &Args) -> Result<Self> {
+        let has_rivals = args.rivals == Rivals::Installed;
+        let bars = |bars| has_rivals && args.wants(bars);
+        let clients = ["P1", "P2", "P3", "P4", "P5", "P6"];
+        let rivals = if bars(&clients) { rivals::clients()? } else { Vec::new() };
+        let bridges = if bars(&["P7", "P8"]) { rivals::bridges()? } else { Vec::new() };
+        let proxies = if bars(&["G3", "G4"]) { rivals::proxies()? } else { Vec::new() };
         let floor = Contestant::new("floor", beside("floor-client")?);
         let ours = Contestant::new("ours", beside("ours-client")?);
         Ok(Self { floor, ours, rivals, bridges, proxies })

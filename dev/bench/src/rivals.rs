@@ -1,4 +1,4 @@
-//! Clients and bridges of others, and how each is installed and started.
+//! Clients, bridges and proxies of others, and how each is installed and started.
 //!
 //! A client is started as `program args… URL` and carries out the lines that `contest` documents. A bridge is
 //! started as `program args… URL`, too, and speaks MCP over its stdin and stdout.
@@ -15,6 +15,10 @@ use ridethrough_lab::rivals::Rival;
 use tokio::runtime;
 
 use crate::contestant::Contestant;
+
+mod proxies;
+
+pub(crate) use proxies::{RivalProxy, proxies};
 
 /// The official SDK with its defaults; P5 looks for these two names.
 pub(crate) const RMCP: &str = "rmcp";
@@ -87,6 +91,11 @@ impl Places {
         let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
         let target = target.unwrap_or_else(|| root.join("target"));
         Ok(Self { sources: root.join("dev/bench/rivals"), scratch: target.join("bench-rivals") })
+    }
+
+    /// The folder that pins the versions of FastMCP.
+    fn fastmcp_pins(&self) -> PathBuf {
+        self.sources.join("../../interop/servers/fastmcp")
     }
 
     /// Builds the clients in Rust, as ours are built, and returns their folder.

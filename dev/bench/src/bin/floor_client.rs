@@ -1,7 +1,7 @@
 //! A minimal client: it posts with hyper-util's pooled client and reads the body. It parses nothing and
 //! recovers from nothing.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -15,8 +15,15 @@ use std::sync::Arc;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let url = std::env::args().nth(1);
-    contest::obey("floor", "hyper-util", Floor::connect(url).await).await
+    // `[--tool NAME] URL`
+    let words: Vec<_> = std::env::args().skip(1).collect();
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    let floor = match *words {
+        ["--tool", tool, url] => Floor::connect(url, tool).await,
+        [url] => Floor::connect(url, "echo").await,
+        _ => Err(anyhow!("the URL is missing")),
+    };
+    contest::obey("floor", "hyper-util", floor).await
 }
 
 #[derive(Clone)]
@@ -30,17 +37,22 @@ struct Floor {
 }
 
 impl Floor {
-    async fn connect(url: Option<String>) -> Result<Self> {
-        let url: Uri = url.context("the URL is missing")?.parse()?;
+    async fn connect(url: &str, tool: &str) -> Result<Self> {
+        let url: Uri = url.parse()?;
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let http = Pooled::builder(TokioExecutor::new()).build(connector);
         let session = HeaderValue::from_static("");
         let call =
             |text| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{text}}}"#);
-        let text = format!(r#"{{"name":"echo","arguments":{{"text":"{}"}}}}"#, contest::TEXT);
+        let text = format!(r#"{{"name":"{tool}","arguments":{{"text":"{}"}}}}"#, contest::TEXT);
         let mut floor = Self { http, url, session, echo: call(text).into(), _standing: None };
         floor.session = floor.begin().await?;
+        // A proxy that answers with an error would look fast: the text must come back once.
+        let answer = floor.http.request(floor.request(Method::POST, floor.echo.clone())?).await?;
+        let answer = answer.into_body().collect().await?.to_bytes();
+        let is_echo = memchr::memmem::find(&answer, contest::TEXT.as_bytes()).is_some();
+        ensure!(is_echo, "`{tool}` is answered by {}", String::from_utf8_lossy(&answer));
         Ok(floor)
     }
 
@@ -52,7 +64,11 @@ impl Floor {
         let response = self.http.request(request).await?;
         let session = response.headers().get("mcp-session-id").cloned();
         response.into_body().collect().await?;
-        session.context("the server gave no session")
+        let session = session.context("the server gave no session")?;
+        let told = Self { session: session.clone(), ..self.clone() };
+        let told = told.request(Method::POST, Bytes::from_static(INITIALIZED))?;
+        self.http.request(told).await?.into_body().collect().await?;
+        Ok(session)
     }
 
     fn request(&self, method: Method, body: Bytes) -> Result<Request<Full<Bytes>>> {
@@ -103,5 +119,6 @@ impl contest::Client for Floor {
 
 const ACCEPT: &str = "application/json, text/event-stream";
 const INITIALIZE: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"floor","version":"1"}}}"#;
+const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 const BIG: &[u8] =
     br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big","arguments":{}}}"#;

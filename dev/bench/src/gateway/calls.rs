@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::proxy::Proxy;
-use crate::contestant::{Contestant, Running};
+use crate::contestant::Running;
 use crate::cost::{micros, number};
 use crate::field::Field;
 use crate::figure::Figure;
@@ -24,18 +24,18 @@ pub(crate) fn calls(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
         let ours = Proxy::gateway(home.path(), &[("bench".to_owned(), entry)])?;
         let ours_url = format!("{}/bench", ours.url);
         let mut all = vec![
-            Player::new("floor", floor, &floor_url, field)?,
-            Player::new("gateway", ours, &ours_url, field)?,
+            Player::new("floor", floor, &floor_url, "echo", field)?,
+            Player::new("gateway", ours, &ours_url, "echo", field)?,
         ];
         for rival in &field.proxies {
-            let proxy = Proxy::mcp_proxy(rival, &server.url(way, &rival.name));
-            let player = proxy.and_then(|proxy| {
+            let server = server.url(way, rival.name());
+            let player = Proxy::rival(rival, home.path(), &server).and_then(|proxy| {
                 let url = proxy.url.clone();
-                Player::new(&rival.name, proxy, &url, field)
+                Player::new(rival.name(), proxy, &url, rival.echo(), field)
             });
             match player {
-                Ok(player) => all.push(Player { fewer: rival.fewer, ..player }),
-                Err(error) => eprintln!("warning: {} is left out: {error:#}", rival.name),
+                Ok(player) => all.push(Player { fewer: rival.fewer(), ..player }),
+                Err(error) => eprintln!("warning: {} is left out: {error:#}", rival.name()),
             }
         }
         let progress = Progress::new(format!("G3: gateway calls, {answers} answers"), pace.rounds);
@@ -69,9 +69,11 @@ struct Player {
 }
 
 impl Player {
-    fn new(name: &str, proxy: Proxy, url: &str, field: &Field) -> Result<Self> {
+    /// Connects a client, which calls `echo` by the name that the proxy has for it.
+    fn new(name: &str, proxy: Proxy, url: &str, echo: &str, field: &Field) -> Result<Self> {
         // The cheapest client, so that the proxy is what is seen.
-        let client: &Contestant = &field.floor;
+        let mut client = field.floor.clone();
+        client.args.extend(["--tool".to_owned(), echo.to_owned()]);
         let client = client.start(url)?;
         Ok(Self { name: name.to_owned(), proxy, client, fewer: 1, rounds: Vec::new() })
     }

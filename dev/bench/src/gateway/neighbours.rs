@@ -109,29 +109,36 @@ impl Street {
     }
 }
 
-/// Calls the sick server from a few clients, which give up after half a second, until it is over.
+/// Calls the sick server from a few clients, until it is over.
 fn call_the_sick(url: &str, is_over: &AtomicBool) -> Result<()> {
-    let tool = format!("s{}_echo", SERVERS - 1);
     runtime()?.block_on(async {
-        let calling = (0..PATIENTS).map(|_| async {
+        join_all((0..PATIENTS).map(|_| async {
             while !is_over.load(Ordering::Relaxed) {
-                let visit = async {
-                    let mut caller = HttpCaller::connect(url).await?;
-                    caller.begin().await?;
-                    while !is_over.load(Ordering::Relaxed) {
-                        caller.call(&tool).await?;
-                        sleep(PAUSE).await;
-                    }
-                    caller.end().await
-                };
-                // A call that fails or takes too long is made again on another connection.
-                let _ = timeout(GIVING_UP, visit).await;
+                // A session whose call failed or took too long is ended, and another begun.
+                let _ = visit(url, is_over).await;
                 sleep(PAUSE).await;
             }
-        });
-        join_all(calling).await;
+        }))
+        .await;
     });
     Ok(())
+}
+
+/// Calls over one session, until a call fails, takes too long, or it is over.
+async fn visit(url: &str, is_over: &AtomicBool) -> Result<()> {
+    let tool = format!("s{}_echo", SERVERS - 1);
+    let mut caller = HttpCaller::connect(url).await?;
+    let session = caller.begin().await?;
+    while !is_over.load(Ordering::Relaxed) {
+        if !matches!(timeout(GIVING_UP, caller.call(&tool)).await, Ok(Ok(_))) {
+            break;
+        }
+        sleep(PAUSE).await;
+    }
+    // Its connection still waits for the answer. Sessions that are left behind would be an attack of another kind.
+    let mut caller = HttpCaller::connect(url).await?;
+    caller.session = Some(session);
+    caller.end().await
 }
 
 const SERVERS: usize = 10;

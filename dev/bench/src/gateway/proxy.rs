@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::contestant::Contestant;
 use crate::cost;
 use crate::host::beside;
+use crate::rivals::RivalProxy;
 
 /// A proxy that runs until it is dropped.
 pub(crate) struct Proxy {
@@ -54,16 +54,13 @@ impl Proxy {
         Ok(proxy)
     }
 
-    /// Starts `mcp-proxy` of PyPI, which takes calls by HTTP in front of a program; the program is `mcp-proxy`
-    /// again, which passes them on by HTTP. It says nothing on stdout, so it is given a port.
-    pub(crate) fn mcp_proxy(rival: &Contestant, url: &str) -> Result<Self> {
+    /// Starts a proxy of others in front of a server. It does not print where it listens, so it is given a port.
+    pub(crate) fn rival(rival: &RivalProxy, home: &Path, server: &str) -> Result<Self> {
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
-        let mut command = Command::new(&rival.program);
-        command.args(["--host", "127.0.0.1", "--port", &port.to_string(), "--"]);
-        command.arg(&rival.program).args(["--transport", "streamablehttp", url]);
+        let mut command = rival.command(port, home, server)?;
         let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().context("the proxy cannot be started")?;
-        let proxy = Self { child, url: format!("http://127.0.0.1:{port}/mcp/") };
+        let proxy = Self { child, url: rival.url(port) };
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             ensure!(began.elapsed() < LONGEST_START, "it does not listen");
@@ -77,9 +74,9 @@ impl Proxy {
         family(self.child.id()).into_iter().map(cost::cpu).sum()
     }
 
-    /// Returns the memory of the process, in bytes.
+    /// Returns the memory of the process and of those that it has started, in bytes.
     pub(crate) fn memory(&self) -> Result<u64> {
-        cost::memory(self.child.id())
+        family(self.child.id()).into_iter().map(cost::memory).sum()
     }
 
     /// Returns the most memory that the process has ever had, in bytes.

@@ -15,11 +15,12 @@ use crate::field::Field;
 use crate::figure::Figure;
 use crate::host::{Home, Progress};
 use crate::pace::Pace;
+use crate::rivals::RivalProxy;
 use crate::server::Server;
 
 /// Measures the memory of sessions without a link to a server, a tenth of them with an open stream; then the
 /// memory of sessions with a link.
-pub(crate) fn sessions(_: &Field, pace: Pace) -> Result<Vec<Figure>> {
+pub(crate) fn sessions(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let (resting, linked) = if pace == Pace::SMOKE { (200, 20) } else { (10_000, 1_000) };
     let rounds = pace.rounds.min(3);
     let progress = Progress::new("G4: sessions at the gateway", rounds);
@@ -34,18 +35,32 @@ pub(crate) fn sessions(_: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let idle = format!("memory per session, {resting} sessions, a tenth with a stream");
     let with_link = format!("memory per session with a link to a server, {linked} sessions");
     let opening = format!("time to open {resting} sessions");
-    Ok(vec![
-        Figure::less("G4", idle, "KB").bars(40.0, 20.0).rounds(memory),
-        Figure::less("G4", with_link, "KB").bars(90.0, 60.0).rounds(linked_memory),
-        // There is no bar; a minute for ten thousand would be too long for anybody.
-        Figure::less("G4", opening, "s").bars(60.0, 10.0).rounds(times),
-    ])
+    let mut idle = Figure::less("G4", idle, "KB").bars(40.0, 20.0).rounds(memory);
+    let mut with_link = Figure::less("G4", with_link, "KB").bars(90.0, 60.0).rounds(linked_memory);
+    // There is no bar; a minute for ten thousand would be too long for anybody.
+    let mut opening = Figure::less("G4", opening, "s").bars(60.0, 10.0).rounds(times);
+    for rival in &field.proxies {
+        let fewer = rival.fewer();
+        let measured = Hall::of(rival).and_then(|hall| hall.rest(resting / fewer));
+        let linked = Hall::of(rival).and_then(|hall| hall.link(linked / fewer));
+        match measured.and_then(|measured| Ok((measured, linked?))) {
+            Ok(((kilobytes, seconds), linked)) => {
+                idle = idle.beside(rival.name(), vec![kilobytes]);
+                with_link = with_link.beside(rival.name(), vec![linked]);
+                opening = opening.beside(rival.name(), vec![seconds * number(fewer as u64)]);
+            }
+            Err(error) => eprintln!("warning: {} is left out of G4: {error:#}", rival.name()),
+        }
+    }
+    Ok(vec![idle, with_link, opening])
 }
 
 /// A gateway, and the server behind it.
 struct Hall {
     gateway: Proxy,
     url: String,
+    /// Its name for the tool `echo`.
+    echo: &'static str,
     _server: Server,
     _home: Home,
 }
@@ -56,7 +71,15 @@ impl Hall {
         let entry = json!({ "url": server.url("json", "gateway"), "links": 10_000 });
         let gateway = Proxy::gateway(home.path(), &[("bench".to_owned(), entry)])?;
         let url = format!("{}/bench", gateway.url);
-        Ok(Self { gateway, url, _server: server, _home: home })
+        Ok(Self { gateway, url, echo: "echo", _server: server, _home: home })
+    }
+
+    /// A proxy of others in the place of the gateway.
+    fn of(rival: &RivalProxy) -> Result<Self> {
+        let (server, home) = (Server::start()?, Home::new()?);
+        let gateway = Proxy::rival(rival, home.path(), &server.url("json", rival.name()))?;
+        let url = gateway.url.clone();
+        Ok(Self { gateway, url, echo: rival.echo(), _server: server, _home: home })
     }
 
     /// Returns the memory of each of this many sessions, in kilobytes, and the seconds that it took to open
@@ -88,7 +111,7 @@ impl Hall {
             let mut caller = HttpCaller::connect(&self.url).await?;
             for session in sessions {
                 caller.session = Some(session);
-                caller.call("echo").await?;
+                caller.call(self.echo).await?;
             }
             let grown = self.gateway.memory()?.saturating_sub(before);
             Ok(number(grown) / number(count as u64) / 1e3)
@@ -100,7 +123,7 @@ impl Hall {
         let mut caller = HttpCaller::connect(&self.url).await?;
         for _ in 0..20 {
             caller.begin().await?;
-            caller.call("echo").await?;
+            caller.call(self.echo).await?;
         }
         Ok(())
     }
