@@ -93,11 +93,7 @@ impl Porter {
                 },
                 Some(()) = self.running.others.next(), if !self.running.others.is_empty() => {},
                 seen = next(&mut self.events), if has_room => match seen {
-                    Some((seen, level)) => {
-                        if let Some(json) = event::json(&seen, level) {
-                            self.queue.push(Item::new(ItemKind::Event, 0, json));
-                        }
-                    }
+                    Some((seen, level)) => self.tell_event(&seen, level),
                     None => self.events = None,
                 },
                 () = self.queue.room(), if !has_room => {},
@@ -140,7 +136,17 @@ impl Porter {
                 }
             }
             PorterCommand::Perform(other) => self.running.others.push(other),
-            PorterCommand::Watch(events, level) => self.events = Some((events, level)),
+            // Another reader: the events that are on their way to the first would be lost with the stream.
+            PorterCommand::Watch(events, level) => match &mut self.events {
+                Some((_, least)) => *least = level,
+                None => self.events = Some((events, level)),
+            },
+        }
+    }
+
+    fn tell_event(&self, seen: &Seen, level: Level) {
+        if let Some(json) = event::json(seen, level) {
+            self.queue.push(Item::new(ItemKind::Event, 0, json));
         }
     }
 

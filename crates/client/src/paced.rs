@@ -18,7 +18,7 @@ use crate::transport::{Body, Reply, Transport, TransportRequest};
 
 /// A rate at which clients together read large answers. Clones share it.
 ///
-/// The first 64 KiB of each answer do not count. Each line of an event stream counts as 8 KiB more than it has: with
+/// About the first 64 KiB of each answer do not count. Each line of an event stream counts as 8 KiB more than it has: with
 /// 128 MiB a second, 5,000 to 8,000 small events are read in a second.
 #[derive(Clone, Debug)]
 pub struct ReadRate(Arc<Shared>);
@@ -120,14 +120,19 @@ impl PacedBody {
             return (piece, cost);
         }
         let mut lines = 0;
-        let ends = memchr::memchr_iter(b'\n', &self.rest).take(LINES_AT_ONCE);
+        let ends = line_ends(&self.rest).take(LINES_AT_ONCE);
         let last = ends.inspect(|_| lines += 1).last();
         let end = last.filter(|_| lines == LINES_AT_ONCE).map_or(self.rest.len(), |at| at + 1);
         let piece = self.rest.split_to(end);
-        // A program's lines come one by one, without their ends.
-        let cost = piece.len() + lines.max(1) * LINE_COST;
+        let cost = piece.len() + lines * LINE_COST;
         (piece, cost)
     }
+}
+
+/// Returns the places at which lines end: by LF, CR, or both together.
+fn line_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let is_end = |at: &usize| bytes[*at] == b'\n' || bytes.get(at + 1) != Some(&b'\n');
+    memchr::memchr2_iter(b'\n', b'\r', bytes).filter(is_end)
 }
 
 /// So much of each answer does not count.
@@ -195,6 +200,16 @@ mod tests {
         // 200 events of two lines, at 128 lines a second; their bytes alone would be read in 2 ms.
         let took = began.elapsed();
         assert!((3_120..=3_200).contains(&took.as_millis()), "{took:?}");
+    }
+
+    #[test]
+    fn a_line_ends_once_however_it_is_ended() {
+        let ends = |text: &str| line_ends(text.as_bytes()).collect::<Vec<_>>();
+
+        assert_eq!(ends("a\n\nb\n"), [1, 2, 4]);
+        assert_eq!(ends("a\r\rb\r"), [1, 2, 4]);
+        assert_eq!(ends("a\r\n\r\nb"), [2, 4]);
+        assert_eq!(ends("a"), [0; 0]);
     }
 
     struct Chunks(Vec<Bytes>);

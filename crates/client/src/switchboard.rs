@@ -112,7 +112,7 @@ impl Switchboard {
     }
 
     async fn place_for(&self, line: &Bytes) -> Option<OwnedSemaphorePermit> {
-        let size = line.len().clamp(1, self.most_unread);
+        let size = (line.len() + PARCEL).min(self.most_unread);
         let size = u32::try_from(size).expect("the bound was clamped to u32");
         self.unread.clone().acquire_many_owned(size).await.ok()
     }
@@ -300,6 +300,8 @@ impl WaitingRoom {
 
 /// How many lines may wait for the standing stream, which is opened right after a handshake.
 const MOST_WAITING: usize = 256;
+/// What a line takes in memory beside its bytes, so that short ones are bounded, too.
+const PARCEL: usize = 128;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 
-use crate::args::Args;
 use crate::contestant::Contestant;
 use crate::host::beside;
 use crate::rivals::{self, RivalProxy};
@@ -26,9 +25,9 @@ pub(crate) enum Rivals {
 
 impl Field {
     /// Finds the contestants, and installs those of others as far as a bar that is measured has a place for them.
-    pub(crate) fn new(args: &Args) -> Result<Self> {
-        let has_rivals = args.rivals == Rivals::Installed;
-        let bars = |bars| has_rivals && args.wants(bars);
+    pub(crate) fn new(rivals: Rivals, wants: impl Fn(&[&str]) -> bool) -> Result<Self> {
+        let has_rivals = rivals == Rivals::Installed;
+        let bars = |bars| has_rivals && wants(bars);
         let clients = ["P1", "P2", "P3", "P4", "P5", "P6"];
         let rivals = if bars(&clients) { rivals::clients()? } else { Vec::new() };
         let bridges = if bars(&["P7", "P8"]) { rivals::bridges()? } else { Vec::new() };

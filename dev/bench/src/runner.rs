@@ -76,7 +76,7 @@ const GROUPS: [Group; 14] = [
 ];
 
 fn measure(args: &Args) -> Result<Vec<Figure>> {
-    let field = Field::new(args)?;
+    let field = Field::new(args.rivals, |bars| args.wants(bars))?;
     let mut figures = Vec::new();
     for (bars, measure) in GROUPS.into_iter().filter(|(bars, _)| args.wants(bars)) {
         figures.extend(measure(&field, args.pace).with_context(|| bars.join(", "))?);

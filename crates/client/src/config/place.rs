@@ -134,7 +134,7 @@ impl ClientBuilder {
                 let endpoint = faults.found(endpoint.map_err(fault));
                 let transport = self.http(endpoint.as_ref(), faults);
                 let carries_http_sse = self.transport.as_ref().is_none_or(|own| own.speaks_http());
-                let (name, transport) = (endpoint?.origin(), self.paced(transport?));
+                let (name, transport) = (endpoint?.origin(), transport?);
                 Some(Reached { name, transport, carries_http_sse })
             }
         }
@@ -170,7 +170,7 @@ impl ClientBuilder {
             return Some(if own.speaks_http() {
                 self.with_http_sse(own.clone(), endpoint)
             } else {
-                own.clone()
+                self.paced(own.clone())
             });
         }
         let (endpoint, dial) = (endpoint?, dial?);
@@ -182,7 +182,8 @@ impl ClientBuilder {
     }
 
     fn with_http_sse(&self, http: Arc<dyn Transport>, endpoint: &Endpoint) -> Arc<dyn Transport> {
-        Arc::new(HttpSse::new(http, endpoint.clone(), self.limits.message))
+        // The rate is that of the wire: a stream of HTTP+SSE is one for all answers.
+        Arc::new(HttpSse::new(self.paced(http), endpoint.clone(), self.limits.message))
     }
 
     /// Returns the layers of a connection. The application's own transport needs none of them.

@@ -128,7 +128,7 @@ fn call_the_sick(url: &str, is_over: &AtomicBool) -> Result<()> {
 async fn visit(url: &str, is_over: &AtomicBool) -> Result<()> {
     let tool = format!("s{}_echo", SERVERS - 1);
     let mut caller = HttpCaller::connect(url).await?;
-    let session = caller.begin().await?;
+    let session = timeout(LONGEST_ANSWER, caller.begin()).await??;
     while !is_over.load(Ordering::Relaxed) {
         if !matches!(timeout(GIVING_UP, caller.call(&tool)).await, Ok(Ok(_))) {
             break;
@@ -138,7 +138,7 @@ async fn visit(url: &str, is_over: &AtomicBool) -> Result<()> {
     // Its connection still waits for the answer. Sessions that are left behind would be an attack of another kind.
     let mut caller = HttpCaller::connect(url).await?;
     caller.session = Some(session);
-    caller.end().await
+    timeout(LONGEST_ANSWER, caller.end()).await?
 }
 
 const SERVERS: usize = 10;
@@ -149,5 +149,7 @@ const PATIENTS: usize = 4;
 /// Between two calls of one client: there is load, and no queue.
 const PAUSE: Duration = Duration::from_millis(5);
 const GIVING_UP: Duration = Duration::from_millis(500);
+/// For what the gateway answers by itself.
+const LONGEST_ANSWER: Duration = Duration::from_secs(5);
 /// Until the sickness has been noticed.
 const SETTLING: Duration = Duration::from_millis(300);
