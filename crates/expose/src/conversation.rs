@@ -13,7 +13,7 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use ridethrough_core::message::{Elements, Json};
-use ridethrough_server::{Conversation, Ending, Letter, ParsedMessage, Said, Unreadable};
+use ridethrough_server::{Conversation, Ending, Letter, ParsedMessage, Presence, Said, Unreadable};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
@@ -44,7 +44,9 @@ pub(crate) fn with(child: Child, name: &str, starts: Starts) -> Conversation {
         closing,
     };
     let inbox = stream::unfold(talk, |mut talk| async { talk.next().await.map(|it| (it, talk)) });
-    Conversation { outbox, inbox: inbox.boxed(), open }
+    // A child belongs to one session, and ends with it: whether the client is there changes nothing.
+    let presence = Presence::default();
+    Conversation { outbox, inbox: inbox.boxed(), open, presence }
 }
 
 /// The messages of a child, as they come.

@@ -31,7 +31,7 @@ use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 use ridethrough::event::Delivered;
 use ridethrough_core::message::{Answer, Id, Json, LogLevel, Message, code, notification, splice};
-use ridethrough_server::{Caller, Conversation, Letter, ParsedMessage, Said};
+use ridethrough_server::{Caller, Conversation, Letter, ParsedMessage, Presence, Said};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
@@ -53,7 +53,8 @@ pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
     let (open, closing) = oneshot::channel();
     let (mailbox, from_servers) = mpsc::channel(MAILBOX);
     let (words, own_words) = OwnWords::new();
-    let (context, changes) = Context::new(state, caller, mailbox, words);
+    let presence = Presence::default();
+    let (context, changes) = Context::new(state, caller, mailbox, presence.clone(), words);
     let talk = Talk {
         context,
         letters,
@@ -71,7 +72,7 @@ pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
         let said = inbox.recv().await?;
         Some((*said, inbox))
     });
-    Conversation { outbox, inbox: inbox.boxed(), open }
+    Conversation { outbox, inbox: inbox.boxed(), open, presence }
 }
 
 /// A conversation that is open.
@@ -178,7 +179,7 @@ impl Talk {
             return self.answer(id, &Answer::refusal(code::INVALID_PARAMS, why));
         };
         for upstream in self.upstreams() {
-            if let Some(link) = upstream.own_link(self.context.number) {
+            if let Some(link) = upstream.links.own(self.context.number) {
                 set_level(&link, level);
             }
         }
@@ -200,7 +201,7 @@ impl Talk {
             // All others, such as changed roots, go to the servers that know only this caller.
             _ => {
                 for upstream in self.upstreams() {
-                    if let Some(link) = upstream.own_link(self.context.number) {
+                    if let Some(link) = upstream.links.own(self.context.number) {
                         link.notify(method, params.clone());
                     }
                 }
@@ -359,7 +360,7 @@ impl Talk {
         let (upstreams, number) = (self.context.state.upstreams(), self.context.number);
         self.context.state.leave(number);
         drop((self.calls, self.questions, self.from_servers));
-        let released = join_all(upstreams.iter().map(|it| it.release(number)));
+        let released = join_all(upstreams.iter().map(|it| it.links.release(number)));
         // The conversation counts as open until then. What takes longer is killed when it is dropped.
         let _ = timeout(FAREWELL, released).await;
         drop(self.said);

@@ -37,7 +37,7 @@ impl Gateway {
     /// of the lists that change. Calls under way at servers that are gone are given up when this returns.
     pub async fn set_servers(&self, servers: Vec<ServerSettings>) {
         let gone = self.state.set_servers(servers);
-        futures_util::future::join_all(gone.iter().map(|it| it.close())).await;
+        futures_util::future::join_all(gone.iter().map(|it| it.links.close())).await;
     }
 
     /// Sets what each principal may, from the next request on. Callers are told of lists that change for them.

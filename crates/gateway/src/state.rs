@@ -114,7 +114,10 @@ impl GatewayState {
             });
             let upstream = match place {
                 Some(place) => old.remove(place).recall_again(),
-                None => Upstream::new(settings, self.callback(), self.read_rate.clone()),
+                None => {
+                    let (callback, rate) = (self.callback(), self.read_rate.clone());
+                    Upstream::new(settings, callback, rate, &self.children)
+                }
             };
             members.push(Member { name, rules, share: upstream.share(), approved });
             upstreams.push(upstream);
@@ -213,7 +216,7 @@ impl GatewayState {
     ) -> Result<Arc<Link>, String> {
         let (state, of) = (Arc::downgrade(self), Arc::downgrade(upstream));
         let listener = LinkListener { state, upstream: of, owner: upstream.owner(asker) };
-        upstream.link(asker, &self.children, listener)
+        upstream.link(asker, listener)
     }
 
     /// Takes over what was kept of the servers that this principal does not share with all.
@@ -288,7 +291,7 @@ impl GatewayState {
     /// Closes the links to all servers.
     pub(crate) async fn close(&self) {
         let upstreams = std::mem::take(&mut *lock(&self.upstreams));
-        futures_util::future::join_all(upstreams.iter().map(|it| it.close())).await;
+        futures_util::future::join_all(upstreams.iter().map(|it| it.links.close())).await;
     }
 }
 
@@ -308,7 +311,7 @@ impl Listener for LinkListener {
 
     fn idle(&self, link: &Arc<Link>) {
         if let Some(upstream) = self.upstream.upgrade() {
-            upstream.let_go(link);
+            upstream.links.let_go(link);
         }
     }
 }

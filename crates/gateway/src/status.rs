@@ -70,7 +70,7 @@ pub enum UpstreamState {
 
 /// Returns how a server is. A link whose client does not answer at once counts as recovering.
 pub(crate) async fn of(upstream: &Upstream) -> UpstreamStatus {
-    let links = upstream.all_links();
+    let links = upstream.links.all();
     let asked = links.iter().map(|link| timeout(PATIENCE, link.client.status()));
     let told: Vec<_> = join_all(asked).await.into_iter().map(|it| it.ok().flatten()).collect();
     let known: Vec<&Status> = told.iter().flatten().collect();

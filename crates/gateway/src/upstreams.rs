@@ -9,10 +9,14 @@
 
 mod bulkhead;
 mod link;
+mod links;
 mod lists;
 mod upstream;
 
 pub(crate) use bulkhead::{Bulkhead, Full, Load};
-pub(crate) use link::{FromServer, Link, LinkSettings, Listener, MessageSender, Messages};
+pub(crate) use link::{
+    FromServer, Link, LinkPlace, LinkSettings, Listener, MessageSender, Messages,
+};
+pub(crate) use links::Links;
 pub(crate) use lists::{Refresh, fetch};
 pub(crate) use upstream::{Asker, CallbackUrl, Upstream, set_level};

@@ -11,6 +11,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -107,7 +108,14 @@ pub struct Conversation {
     pub inbox: BoxStream<'static, Said>,
     /// The sender that is dropped when the conversation is asked to end.
     pub open: oneshot::Sender<Infallible>,
+    /// Where the server says whether the client is there.
+    pub presence: Presence,
 }
+
+/// Says whether the client of a conversation is there: a request of it is being answered, or a stream is open. A
+/// client may be quiet for long and come back, so its absence is no proof that it has left.
+#[derive(Clone, Debug, Default)]
+pub struct Presence(Arc<AtomicUsize>);
 
 /// Messages that a client sent together.
 pub type Letter = Vec<ParsedMessage>;
@@ -198,6 +206,23 @@ impl Caller {
     pub fn in_groups(mut self, groups: Arc<[Arc<str>]>) -> Self {
         self.groups = groups;
         self
+    }
+}
+
+impl Presence {
+    /// Whether the client is there.
+    pub fn is_here(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+
+    /// Counts a request or stream that is opened.
+    pub(crate) fn enter(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a request or stream that is over.
+    pub(crate) fn leave(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

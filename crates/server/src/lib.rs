@@ -56,7 +56,7 @@ mod verify;
 mod watched_stream;
 
 pub use access::{AccessPolicy, NotAHost, NotAnOrigin};
-pub use backend::{Backend, Caller, Conversation, Ending, Letter, Principal, Said};
+pub use backend::{Backend, Caller, Conversation, Ending, Letter, Presence, Principal, Said};
 pub use backend::{TokenOwners, Unavailable};
 pub use futures_util::future::BoxFuture;
 pub use futures_util::stream::BoxStream;

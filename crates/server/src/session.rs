@@ -8,7 +8,7 @@ use ridethrough_core::message::{Answer, Json, Message};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout};
 
-use crate::backend::{Caller, Letter};
+use crate::backend::{Caller, Letter, Presence};
 use crate::budget::SessionBudget;
 use crate::calls::NotTaken;
 use crate::drain::Drain;
@@ -29,6 +29,8 @@ pub(crate) struct Session {
     state: Mutex<SessionState>,
     /// The channel for messages to the conversation.
     outbox: mpsc::Sender<Letter>,
+    /// Counts the requests and streams that are open.
+    presence: Presence,
     pub(crate) drain: Drain,
     /// Wakes the task that waits for a reader, when one has accepted something.
     pub(crate) room: Notify,
@@ -41,8 +43,6 @@ pub(crate) struct SessionState {
     /// The revision that was agreed on, once it is known.
     pub(crate) version: Option<String>,
     pub(crate) over: Option<Over>,
-    /// How many requests and streams are open.
-    visits: usize,
     /// When the last request or stream ended, or a call was last answered.
     last_use: Instant,
 }
@@ -64,13 +64,13 @@ impl Session {
         caller: Caller,
         share: SessionBudget,
         outbox: mpsc::Sender<Letter>,
+        presence: Presence,
         drain: Drain,
     ) -> Arc<Self> {
         let state = SessionState {
             streams: Streams::new(),
             version: None,
             over: None,
-            visits: 0,
             last_use: Instant::now(),
         };
         let session = Self {
@@ -80,6 +80,7 @@ impl Session {
             share,
             state: Mutex::new(state),
             outbox,
+            presence,
             drain,
             room: Notify::new(),
             asked_to_end: watch::channel(None).0,
@@ -94,7 +95,7 @@ impl Session {
 
     /// Keeps the session in use until the guard is dropped.
     pub(crate) fn visit(self: &Arc<Self>) -> Visit {
-        self.lock().visits += 1;
+        self.presence.enter();
         Visit(self.clone())
     }
 
@@ -102,9 +103,9 @@ impl Session {
     /// again, and so it is, for a day, for a session with a call under way whose client is gone.
     pub(crate) fn idle_at(&self, now: Instant, idle: Duration) -> Instant {
         let state = self.lock();
-        match (state.visits, state.streams.is_busy()) {
-            (0, false) => state.last_use + idle,
-            (0, true) => (now + idle).min(state.last_use + idle.max(LONGEST_CALL)),
+        match (self.presence.is_here(), state.streams.is_busy()) {
+            (false, false) => state.last_use + idle,
+            (false, true) => (now + idle).min(state.last_use + idle.max(LONGEST_CALL)),
             _ => now + idle,
         }
     }
@@ -113,7 +114,7 @@ impl Session {
     /// about to end.
     pub(crate) fn unused_since(&self) -> Option<Instant> {
         let state = self.lock();
-        let is_used = state.visits > 0 || state.streams.is_busy() || state.over.is_some();
+        let is_used = self.presence.is_here() || state.streams.is_busy() || state.over.is_some();
         (!is_used && self.asked_to_end.borrow().is_none()).then_some(state.last_use)
     }
 
@@ -251,9 +252,8 @@ pub(crate) struct Visit(pub(crate) Arc<Session>);
 
 impl Drop for Visit {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.visits -= 1;
-        state.last_use = Instant::now();
+        self.0.lock().last_use = Instant::now();
+        self.0.presence.leave();
     }
 }
 

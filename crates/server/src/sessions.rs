@@ -74,10 +74,11 @@ impl Sessions {
         }
         let place = self.place().await?;
         let id = random_id().map_err(|error| unavailable(error.to_string(), FULL))?;
-        let Conversation { outbox, inbox, open } = self.backend.open(caller).await?;
+        let Conversation { outbox, inbox, open, presence } = self.backend.open(caller).await?;
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
         let (caller, share) = (caller.clone(), self.store.share());
-        let session = Session::new(id, number, caller, share, outbox, self.drain.clone());
+        let drain = self.drain.clone();
+        let session = Session::new(id, number, caller, share, outbox, presence, drain);
         self.table().insert(&session);
         (self.tell)(SessionNews::Began { session: session.number });
         let (name, tell) = (self.backend.name().to_owned(), self.tell.clone());

@@ -21,7 +21,7 @@ pub(super) async fn serve(
 ) -> io::Result<()> {
     let caller = Caller::new(Principal::owner(), "");
     let opened = gateway.open(&caller).await.map_err(|it| io::Error::other(it.what))?;
-    let Conversation { outbox, inbox, open } = opened;
+    let Conversation { outbox, inbox, open, .. } = opened;
     let mut inbox = inbox.fuse();
     // Kept after the host's end, so that the conversation goes on and answers.
     let mut kept_open = None;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ridethrough::server::Identity;
 use ridethrough_core::message::{Json, ListKind, LogLevel};
-use ridethrough_server::Caller;
+use ridethrough_server::{Caller, Presence};
 use tokio::sync::watch;
 
 use super::asked_logins::AskedLogins;
@@ -21,6 +21,8 @@ pub(crate) struct Context {
     pub(crate) scope: Scope,
     pub(crate) caller: Caller,
     mailbox: MessageSender,
+    /// Says whether the caller is there.
+    presence: Presence,
     /// What the gateway itself says to the caller.
     pub(crate) words: OwnWords,
     said: Mutex<CallerWords>,
@@ -45,6 +47,7 @@ impl Context {
         state: Arc<GatewayState>,
         caller: Caller,
         mailbox: MessageSender,
+        presence: Presence,
         words: OwnWords,
     ) -> (Arc<Self>, watch::Receiver<()>) {
         let (number, changes) = state.enter(&caller.principal);
@@ -53,7 +56,8 @@ impl Context {
             _ => Scope::One(caller.endpoint.clone()),
         };
         let (said, logins) = (Mutex::default(), AskedLogins::default());
-        (Arc::new(Self { state, number, scope, caller, mailbox, words, said, logins }), changes)
+        let context = Self { state, number, scope, caller, mailbox, presence, words, said, logins };
+        (Arc::new(context), changes)
     }
 
     /// Returns what the caller sees and may now.
@@ -75,6 +79,7 @@ impl Context {
             identity: said.identity.clone(),
             level: said.level,
             mailbox: self.mailbox.clone(),
+            presence: self.presence.clone(),
         }
     }
 

@@ -279,7 +279,11 @@ async fn subscribe(
 ) -> Answer {
     let answer = pass(context, upstream, request).await;
     if matches!(answer, Answer::Result(_)) {
-        upstream.links_of(context.number).iter().for_each(|it| it.subscribe(context.number, uri));
+        upstream
+            .links
+            .used_by(context.number)
+            .iter()
+            .for_each(|it| it.subscribe(context.number, uri));
     }
     answer
 }
@@ -290,7 +294,7 @@ async fn unsubscribe(
     request: Request,
     uri: &str,
 ) -> Answer {
-    let links = upstream.links_of(context.number);
+    let links = upstream.links.used_by(context.number);
     let still_wanted: Vec<_> =
         links.iter().filter(|it| it.unsubscribe(context.number, uri)).collect();
     if !still_wanted.is_empty() {

@@ -199,7 +199,11 @@ pub(crate) async fn shown(
 async fn keep(context: &Arc<Context>, upstream: &Arc<Upstream>, task: &Json) {
     let Some(TaskState { id, kept_for, .. }) = task.read() else { return };
     let id = id.as_str().to_owned();
-    upstream.links_of(context.number).iter().for_each(|it| it.follow_task(context.number, &id));
+    upstream
+        .links
+        .used_by(context.number)
+        .iter()
+        .for_each(|it| it.follow_task(context.number, &id));
     if context.caller.is_stateless {
         // This revision has no list.
         return;

@@ -179,7 +179,7 @@ impl GatewayState {
     pub(crate) fn logged_in(self: &Arc<Self>, upstream: &Arc<Upstream>, principal: &Principal) {
         let (server, name) = (upstream.name().clone(), principal.name().into());
         (self.tell)(GatewayNews::LoggedIn { server, principal: name });
-        for (owner, link) in upstream.links_of_principal(principal) {
+        for (owner, link) in upstream.links.of_principal(principal) {
             ListKind::ALL
                 .into_iter()
                 .for_each(|kind| self.read_again(upstream, &owner, kind, &link));

@@ -48,7 +48,7 @@ impl GatewayState {
         asker: &Asker,
     ) -> Refresh {
         let now = Instant::now();
-        let open = upstream.open_link(asker);
+        let open = upstream.link_to_read(asker);
         let owner = open.map_or_else(|| upstream.owner(asker), |(owner, _)| owner);
         // What could not be read for want of a login is read again as soon as there is one.
         let is_lasting = !upstream.has_logins || upstream.needs_login(&asker.principal);
@@ -79,7 +79,7 @@ impl GatewayState {
         upstream: &Arc<Upstream>,
         asker: &Asker,
     ) -> Result<(Audience, Arc<Link>), String> {
-        match upstream.open_link(asker) {
+        match upstream.link_to_read(asker) {
             Some(open) => Ok(open),
             None => Ok((upstream.owner(asker), self.link(upstream, asker)?)),
         }

@@ -13,7 +13,7 @@ use ridethrough::Client;
 use ridethrough::call::Track;
 use ridethrough::event::{Answer, Delivered, Inbox, QuestionId};
 use ridethrough_core::message::{Json, ListKind};
-use ridethrough_server::Principal;
+use ridethrough_server::{Presence, Principal};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
@@ -34,8 +34,9 @@ pub(crate) struct Link {
     orders: mpsc::UnboundedSender<Box<LinkOrder>>,
     /// Places for notifications that are on their way to the server.
     notification_places: Arc<Semaphore>,
-    /// A place among the links that may be open.
-    _places: Vec<OwnedSemaphorePermit>,
+    /// Says whether the client is there that the link belongs to; `None` if it is shared.
+    presence: Option<Presence>,
+    _place: LinkPlace,
 }
 
 /// A message of a server for one conversation.
@@ -64,11 +65,20 @@ pub(crate) struct LinkSettings {
     pub(crate) server: Arc<str>,
     pub(crate) principal: Principal,
     pub(crate) login: Option<Arc<PrincipalLogin>>,
-    pub(crate) places: Vec<OwnedSemaphorePermit>,
+    pub(crate) place: LinkPlace,
     /// How long it may be unused; `None` if it belongs to one conversation, and lives as long.
     pub(crate) idle: Option<Duration>,
+    /// Says whether the client is there that it belongs to; `None` if it is shared.
+    pub(crate) presence: Option<Presence>,
     /// Whether all principals use it.
     pub(crate) is_for_all: bool,
+}
+
+/// A place among the links that may be open, and one for a process if it needs one. They are free again when this
+/// is dropped.
+pub(crate) struct LinkPlace {
+    _link: OwnedSemaphorePermit,
+    _child: Option<OwnedSemaphorePermit>,
 }
 
 struct Users {
@@ -115,7 +125,7 @@ impl Link {
         settings: LinkSettings,
         listener: impl Listener,
     ) -> Arc<Self> {
-        let LinkSettings { server, principal, login, places, idle, is_for_all } = settings;
+        let LinkSettings { server, principal, login, place, idle, presence, is_for_all } = settings;
         let (orders, given) = mpsc::unbounded_channel();
         let users = Users {
             conversations: BTreeMap::new(),
@@ -138,7 +148,8 @@ impl Link {
             users,
             orders,
             notification_places: Arc::new(Semaphore::new(MOST_NOTIFICATIONS)),
-            _places: places,
+            presence,
+            _place: place,
         });
         tokio::spawn(listen(Arc::downgrade(&link), inbox, given, idle, listener));
         link
@@ -253,9 +264,30 @@ impl Link {
         if is_used { Instant::now() + idle } else { users.last_use + idle }
     }
 
+    /// Returns since when a link that belongs to one client is unused; `None` if the client is there, or if the
+    /// server does or keeps something for it.
+    pub(super) fn unused_since(&self) -> Option<Instant> {
+        let is_left = self.presence.as_ref().is_some_and(|it| !it.is_here());
+        let users = self.users();
+        let is_used = !users.calls.is_empty()
+            || !users.subscriptions.is_empty()
+            || !users.tasks.is_empty()
+            || !users.pages.is_empty();
+        (is_left && !is_used).then_some(users.last_use)
+    }
+
     fn users(&self) -> MutexGuard<'_, Users> {
         // No code panics in the middle of a change, so a poisoned lock is still valid.
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LinkPlace {
+    pub(super) const fn new(
+        link: OwnedSemaphorePermit,
+        child: Option<OwnedSemaphorePermit>,
+    ) -> Self {
+        Self { _link: link, _child: child }
     }
 }
 

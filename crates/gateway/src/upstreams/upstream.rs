@@ -10,12 +10,12 @@ use ridethrough::policy::ReadRate;
 use ridethrough::server::{Identity, Server};
 use ridethrough::{Client, Era, Error};
 use ridethrough_core::message::{ListKind, LogLevel};
-use ridethrough_server::Principal;
+use ridethrough_server::{Presence, Principal};
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::{Bulkhead, Link, LinkSettings, Listener, MessageSender, Refresh};
+use super::{Bulkhead, Link, LinkPlace, LinkSettings, Links, Listener, MessageSender, Refresh};
 use crate::catalogue::{Audience, Share, View};
 use crate::logins::PrincipalLogin;
 use crate::settings::ServerSettings;
@@ -24,8 +24,7 @@ use crate::settings::ServerSettings;
 pub(crate) struct Upstream {
     pub(crate) settings: ServerSettings,
     pub(crate) bulkhead: Bulkhead,
-    places: Arc<Semaphore>,
-    links: Mutex<BTreeMap<Audience, Arc<Link>>>,
+    pub(crate) links: Links,
     /// What it said of itself, to all or to a principal.
     described: Mutex<BTreeMap<Audience, Server>>,
     /// When it last refused the credentials, and with what.
@@ -76,6 +75,8 @@ pub(crate) struct Asker {
     /// The level from which its client wants log messages.
     pub(crate) level: Option<LogLevel>,
     pub(crate) mailbox: MessageSender,
+    /// Says whether its client is there.
+    pub(crate) presence: Presence,
 }
 
 impl Upstream {
@@ -83,13 +84,14 @@ impl Upstream {
         settings: ServerSettings,
         callback: CallbackUrl,
         read_rate: ReadRate,
+        children: &Arc<Semaphore>,
     ) -> Arc<Self> {
+        let children = settings.connect.is_local().then(|| children.clone());
         Arc::new(Self {
             bulkhead: Bulkhead::new(settings.places, settings.queue),
             has_logins: settings.connect.principal_login().is_some(),
-            places: Arc::new(Semaphore::new(settings.links)),
+            links: Links::new(settings.links, children),
             settings,
-            links: Mutex::default(),
             described: Mutex::default(),
             refused: Mutex::default(),
             is_sick: AtomicBool::new(false),
@@ -238,45 +240,37 @@ impl Upstream {
 
     /// Returns the link for a conversation. It is opened if there is none, which does not wait: a client
     /// connects with its first call.
-    pub(crate) fn link(
-        self: &Arc<Self>,
+    pub(crate) fn link(&self, asker: &Asker, listener: impl Listener) -> Result<Arc<Link>, String> {
+        let owner = self.owner(asker);
+        let open = |place| self.open_link(asker, &owner, place, listener);
+        self.links.get_or_open(&owner, asker.conversation, &asker.mailbox, open)
+    }
+
+    fn open_link(
+        &self,
         asker: &Asker,
-        children: &Arc<Semaphore>,
+        owner: &Audience,
+        place: LinkPlace,
         listener: impl Listener,
     ) -> Result<Arc<Link>, String> {
-        let owner = self.owner(asker);
-        let mut links = lock(&self.links);
-        if let Some(link) = links.get(&owner) {
-            link.attach(asker.conversation, &asker.mailbox);
-            return Ok(link.clone());
-        }
         let is_own = matches!(owner, Audience::Conversation(_));
-        let places = self.take_places(children)?;
         let login = self.login(&asker.principal).transpose()?;
         let client = self.client(asker, is_own, login.as_deref())?;
-        let idle = (!is_own).then_some(self.settings.idle);
-        let (server, principal) = (self.name().clone(), asker.principal.clone());
-        let is_for_all = owner == Audience::Everybody;
-        let link_settings = LinkSettings { server, principal, login, places, idle, is_for_all };
-        let link = Link::open(client, link_settings, listener);
-        link.attach(asker.conversation, &asker.mailbox);
+        let settings = LinkSettings {
+            server: self.name().clone(),
+            principal: asker.principal.clone(),
+            login,
+            place,
+            idle: (!is_own).then_some(self.settings.idle),
+            presence: is_own.then(|| asker.presence.clone()),
+            is_for_all: *owner == Audience::Everybody,
+        };
+        let link = Link::open(client, settings, listener);
         link.client.keep_connected();
         if let Some(level) = asker.level.filter(|_| is_own) {
             set_level(&link, level);
         }
-        links.insert(owner, link.clone());
         Ok(link)
-    }
-
-    fn take_places(&self, children: &Arc<Semaphore>) -> Result<Vec<OwnedSemaphorePermit>, String> {
-        let most = self.settings.links;
-        let full = |_| format!("all {most} links to it are in use");
-        let mut places = vec![self.places.clone().try_acquire_owned().map_err(full)?];
-        if self.settings.connect.is_local() {
-            let full = |_| "all processes that the gateway may start are in use".to_owned();
-            places.push(children.clone().try_acquire_owned().map_err(full)?);
-        }
-        Ok(places)
     }
 
     /// Makes a client. One that is shared cannot know what its callers can do, so it offers what they are
@@ -307,69 +301,9 @@ impl Upstream {
         Ok(client)
     }
 
-    /// Returns a link that is open to read a list over, and whose it is: the conversation's own, or another of
-    /// its principal.
-    pub(crate) fn open_link(&self, asker: &Asker) -> Option<(Audience, Arc<Link>)> {
-        let owner = self.owner(asker);
-        let links = lock(&self.links);
-        if let Some(own) = links.get(&owner) {
-            return Some((owner, own.clone()));
-        }
-        let is_alike = |it: &Audience, link: &Link| {
-            let is_own = |it: &Audience| matches!(it, Audience::Conversation(_));
-            is_own(it) && is_own(&owner) && link.principal == asker.principal
-        };
-        let alike = links.iter().find(|(it, link)| is_alike(it, link));
-        alike.map(|(it, link)| (it.clone(), link.clone()))
-    }
-
-    /// Returns all links that are open.
-    pub(crate) fn all_links(&self) -> Vec<Arc<Link>> {
-        lock(&self.links).values().cloned().collect()
-    }
-
-    /// Returns the links that were opened for a principal, and whose they are.
-    pub(crate) fn links_of_principal(&self, principal: &Principal) -> Vec<(Audience, Arc<Link>)> {
-        let links = lock(&self.links);
-        let own = links.iter().filter(|(_, link)| link.principal == *principal);
-        own.map(|(owner, link)| (owner.clone(), link.clone())).collect()
-    }
-
-    /// Returns the links that a conversation uses.
-    pub(crate) fn links_of(&self, conversation: u64) -> Vec<Arc<Link>> {
-        let links = lock(&self.links);
-        links.values().filter(|link| link.is_used_by(conversation)).cloned().collect()
-    }
-
-    /// Returns the link that only this conversation uses, if there is one.
-    pub(crate) fn own_link(&self, conversation: u64) -> Option<Arc<Link>> {
-        lock(&self.links).get(&Audience::Conversation(conversation)).cloned()
-    }
-
-    /// Lets go of the links of a conversation, and closes its own.
-    pub(crate) async fn release(&self, conversation: u64) {
-        let own = {
-            let mut links = lock(&self.links);
-            links.values().for_each(|link| link.detach(conversation));
-            links.remove(&Audience::Conversation(conversation))
-        };
-        if let Some(link) = own {
-            link.client.close().await;
-        }
-    }
-
-    /// Lets go of a link that nobody uses, and closes it.
-    pub(crate) fn let_go(&self, link: &Arc<Link>) {
-        lock(&self.links).retain(|_, it| !Arc::ptr_eq(it, link));
-        let client = link.client.clone();
-        tokio::spawn(async move { client.close().await });
-    }
-
-    /// Closes all links.
-    pub(crate) async fn close(&self) {
-        let links = std::mem::take(&mut *lock(&self.links));
-        let closing = links.into_values().map(|link| async move { link.client.close().await });
-        futures_util::future::join_all(closing).await;
+    /// Returns a link that is open to read a list over, and whose it is.
+    pub(crate) fn link_to_read(&self, asker: &Asker) -> Option<(Audience, Arc<Link>)> {
+        self.links.to_read(&self.owner(asker), &asker.principal)
     }
 }
 

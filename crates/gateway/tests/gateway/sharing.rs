@@ -71,6 +71,84 @@ async fn beyond_the_links_that_there_may_be_a_call_is_refused_with_a_hint() {
     assert_eq!(call(&second, "a_who").await, "a 2");
 }
 
+/// Many clients leave without `DELETE`: a process that is killed, a laptop that is closed.
+#[tokio::test(start_paused = true)]
+async fn a_link_whose_client_is_gone_gives_way_when_all_are_taken() {
+    let mut a = Behind::new("a", &["who"]);
+    a.settings.links = 2;
+    let rig = rig_of(&[&a]);
+    let (gone, stays) = (rig.client(Era::Legacy), rig.client(Era::Legacy));
+    call(&stays, "a_who").await;
+    call(&gone, "a_who").await;
+    drop(gone);
+    let third = rig.client(Era::Legacy);
+
+    sleep(secs(50)).await;
+    assert!(third.call_tool("a_who", ()).await.is_err(), "its client may come back");
+    sleep(secs(20)).await;
+
+    assert_eq!(call(&third, "a_who").await, "a 3");
+    assert_eq!(call(&stays, "a_who").await, "a 1");
+    assert_eq!(a.server.conversations(), (3, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_whose_client_is_there_or_has_a_call_under_way_gives_way_to_no_other() {
+    let mut a = Behind::new("a", &["who", "hang"]);
+    a.settings.links = 2;
+    let rig = rig_of(&[&a]);
+    let is_quiet = rig.client(Era::Legacy);
+    call(&is_quiet, "a_who").await;
+    let calls = rig.client(Era::Legacy);
+    call(&calls, "a_who").await;
+    let calling = tokio::spawn(async move { calls.call_tool("a_hang", ()).await.is_ok() });
+    sleep(secs(5)).await;
+    // The client is gone, and its call goes on.
+    calling.abort();
+    let third = rig.client(Era::Legacy);
+
+    sleep(secs(200)).await;
+    let refused = third.call_tool("a_who", ()).await.unwrap_err();
+
+    assert!(refused.to_string().contains("all 2 links to it are in use"), "{refused}");
+    assert_eq!(a.server.conversations(), (2, 2));
+    assert_eq!(call(&is_quiet, "a_who").await, "a 1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_link_that_was_unused_for_longest_gives_way() {
+    let mut a = Behind::new("a", &["who"]);
+    a.settings.links = 2;
+    let rig = rig_of(&[&a]);
+    // Clients without sessions have no stream that would show that they are there.
+    let first = rig.client(Era::Modern);
+    let bob = rig.bob(Era::Modern);
+    assert_eq!(call(&first, "a_who").await, "a 1");
+    sleep(secs(30)).await;
+    assert_eq!(call(&bob, "a_who").await, "a 2");
+    sleep(secs(70)).await;
+
+    assert_eq!(call(&rig.client(Era::Legacy), "a_who").await, "a 3");
+
+    assert_eq!(call(&bob, "a_who").await, "a 2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_whose_link_gave_way_has_another_when_it_calls_again() {
+    let mut a = Behind::new("a", &["who"]);
+    a.settings.links = 1;
+    let rig = rig_of(&[&a]);
+    // It has no stream that would show that it is there.
+    let (stateless, other) = (rig.client(Era::Modern), rig.client(Era::Legacy));
+    assert_eq!(call(&stateless, "a_who").await, "a 1");
+    sleep(secs(70)).await;
+    assert_eq!(call(&other, "a_who").await, "a 2");
+    other.close().await;
+    sleep(secs(5)).await;
+
+    assert_eq!(call(&stateless, "a_who").await, "a 3");
+}
+
 /// A server may show each of its clients other tools.
 #[tokio::test(start_paused = true)]
 async fn no_principal_sees_what_the_link_of_another_showed() {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use futures_util::{StreamExt, stream};
 use ridethrough_core::message::{Answer, Id, Json, Message};
 use ridethrough_server::{
-    AccessPolicy, Backend, BoxFuture, Caller, Conversation, Letter, ParsedMessage, Said, Server,
-    Settings, Unavailable,
+    AccessPolicy, Backend, BoxFuture, Caller, Conversation, Letter, ParsedMessage, Presence, Said,
+    Server, Settings, Unavailable,
 };
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -178,7 +178,8 @@ impl Backend for SmallServer {
                 let said = inbox.recv().await?;
                 Some((said, inbox))
             });
-            Ok(Conversation { outbox, inbox: inbox.boxed(), open })
+            let presence = Presence::default();
+            Ok(Conversation { outbox, inbox: inbox.boxed(), open, presence })
         })
     }
 

@@ -14,7 +14,7 @@ use hyper_util::rt::TokioIo;
 use ridethrough_core::message::Json;
 use ridethrough_server::{
     AccessPolicy, Backend, BoxFuture, Caller, Conversation, Ending, Letter, ParsedMessage,
-    Principal, Said, Server, Settings, Token, Unavailable,
+    Presence, Principal, Said, Server, Settings, Token, Unavailable,
 };
 use serde_json::{Value, json};
 use tokio::io::duplex;
@@ -266,7 +266,8 @@ impl Backend for Stage {
                 let said = inbox.recv().await?;
                 Some((said, inbox))
             });
-            Ok(Conversation { outbox, inbox: inbox.boxed(), open })
+            let presence = Presence::default();
+            Ok(Conversation { outbox, inbox: inbox.boxed(), open, presence })
         })
     }
 
