@@ -112,6 +112,17 @@ async fn a_server_waits_while_nobody_reads_what_it_wrote() {
     assert!(board.route(Bytes::from(vec![b'y'; 600])).now_or_never().is_some());
 }
 
+/// A line of one byte takes far more memory than that while it waits.
+#[tokio::test]
+async fn short_lines_wait_in_limited_number_too() {
+    let board = Switchboard::new(1000);
+    let _standing = board.listen().unwrap();
+
+    let routed = (0..100).take_while(|_| board.route(line("x")).now_or_never().is_some()).count();
+
+    assert_eq!(routed, 7);
+}
+
 #[tokio::test]
 async fn a_call_that_gave_up_takes_no_place() {
     let board = Switchboard::new(1000);

@@ -5,9 +5,11 @@ use http::Method;
 use ridethrough::credentials::StaticToken;
 use ridethrough::event::Delivered;
 use ridethrough::model::Root;
+use ridethrough::policy::ReadRate;
 use ridethrough::server::{Eras, Version};
 use ridethrough_lab::{Ask, Protocol, Times, What, When};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::rig::{Rig, call, fallbacks, secs, settle, text};
 
@@ -68,7 +70,7 @@ on_both! {
                 ask.status(202, &[], "Accepted").await;
             }
         });
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
 
         let answer = call(&client, "echo", "a").await.unwrap();
 
@@ -115,6 +117,21 @@ on_both! {
         call.await.unwrap();
 
         assert_eq!(progress.next().await.unwrap().progress, 1.0);
+    }
+
+    // What all servers together may cost a gateway holds for this kind of server, too.
+    async fn its_one_stream_is_read_at_the_rate_that_clients_share(rig: Rig) {
+        let client = rig.builder().read_rate(ReadRate::new(1 << 20, 0)).build().unwrap();
+        client.connect().await.unwrap();
+        let log = json!({"jsonrpc": "2.0", "method": "notifications/message",
+            "params": {"level": "info", "data": "small"}});
+        (0..200).for_each(|_| rig.old.push(&log));
+        let began = Instant::now();
+
+        assert!(call(&client, "echo", "a").await.is_ok());
+
+        // 600 lines of 8 KiB each, at 1 MiB a second, without the first 64 KiB.
+        assert!((secs(4)..secs(6)).contains(&began.elapsed()), "{:?}", began.elapsed());
     }
 
     // The SDK for Java does so: it answers the POST when the tool is done, and takes its end for a
