@@ -11,10 +11,10 @@ use crate::host::{Home, Progress};
 use crate::pace::Pace;
 use crate::server::{Authority, Server};
 
-/// Measures a thousand calls, one after the other. The standing stream counts, too.
+/// Measures calls, one after the other. The standing stream counts, too.
 pub(crate) fn sequential(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let server = Server::start()?;
-    let named = |answers| format!("connections for 1,000 calls one by one, {answers}");
+    let named = |answers| format!("connections for {} calls one by one, {answers}", amount(pace));
     let plain = Figure::less("P1", named("JSON answers"), "").bars(2.0, 2.0);
     let mut figures = vec![count(field, &server, Case { way: "json", at_once: 1 }, plain, pace)?];
     let events = Figure::less("P1", named("SSE answers"), "").bars(2.0, 2.0);
@@ -50,7 +50,7 @@ fn count(field: &Field, server: &Server, case: Case, figure: Figure, pace: Pace)
     for round in 0..pace.rounds {
         progress.round(round);
         for (place, (contestant, counts)) in field.clients().zip(&mut counted).enumerate() {
-            match once(contestant, server, case) {
+            match once(contestant, server, case, pace) {
                 Ok(connections) => counts.push(connections),
                 Err(error) if place < 2 => return Err(error),
                 Err(error) if round == 0 => {
@@ -68,10 +68,10 @@ fn count(field: &Field, server: &Server, case: Case, figure: Figure, pace: Pace)
 }
 
 /// Measures a fresh process: its handshake and its standing stream count, too.
-fn once(contestant: &Contestant, server: &Server, case: Case) -> Result<f64> {
+fn once(contestant: &Contestant, server: &Server, case: Case, pace: Pace) -> Result<f64> {
     let before = server.connections(case.way, &contestant.name);
     let mut running = contestant.start(&server.url(case.way, &contestant.name))?;
-    running.calls(CALLS * case.at_once.min(4), case.at_once)?;
+    running.calls(pace.connected_calls * case.at_once.min(4), case.at_once)?;
     Ok(number(server.connections(case.way, &contestant.name) - before))
 }
 
@@ -84,16 +84,23 @@ fn over_tls(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     ours.args = vec!["--trust".into(), file.display().to_string()];
     let mut figures = Vec::new();
     for (way, answers) in [("json", "JSON"), ("sse-apart", "SSE, the end in a write of its own")] {
-        let what = format!("connections for 1,000 calls one by one over TLS, {answers}");
+        let calls = amount(pace);
+        let what = format!("connections for {calls} calls one by one over TLS, {answers}");
         let progress = Progress::new(format!("P1: {what}"), pace.rounds);
         let mut counts = Vec::new();
         for round in 0..pace.rounds {
             progress.round(round);
-            counts.push(once(&ours, &server, Case { way, at_once: 1 })?);
+            counts.push(once(&ours, &server, Case { way, at_once: 1 }, pace)?);
         }
         figures.push(Figure::less("P1", what, "").bars(3.0, 3.0).rounds(counts));
     }
     Ok(figures)
 }
 
-const CALLS: usize = 1_000;
+/// Writes how many calls are made one by one, as people write it.
+fn amount(pace: Pace) -> String {
+    match (pace.connected_calls / 1_000, pace.connected_calls % 1_000) {
+        (0, calls) => calls.to_string(),
+        (thousands, rest) => format!("{thousands},{rest:03}"),
+    }
+}

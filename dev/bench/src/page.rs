@@ -33,7 +33,7 @@ pub(crate) fn write(root: &Path, figures: &[Figure], args: &Args) -> Result<()> 
 
 /// Returns the figures as Markdown.
 fn measured(figures: &[Figure], args: &Args) -> String {
-    let Pace { rounds, calls } = args.pace;
+    let Pace { rounds, calls, .. } = args.pace;
     let rivals = if args.rivals == Rivals::Installed { " --rivals" } else { "" };
     let quick = if args.pace == Pace::QUICK { " --quick" } else { "" };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
