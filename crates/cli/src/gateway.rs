@@ -259,7 +259,8 @@ impl GatewayArgs {
         let port = listener.local_addr().context("the port is not known")?.port();
         let url = self.http.url(port);
         out::print(|out| writeln!(out, "{url}"))?;
-        voice.tell(&format!("{count} servers are at {url}, and each at {url}/NAME; Ctrl-C stops"));
+        let servers = if count == 1 { "1 server is" } else { &format!("{count} servers are") };
+        voice.tell(&format!("{servers} at {url}, and each at {url}/NAME; Ctrl-C stops"));
         voice.tell(&access.told);
         if access.is_kept {
             voice.tell(&format!("  export {OURS}=$(cat {})", kept_path()));
