@@ -16,7 +16,7 @@ use peak_alloc::PeakAlloc;
 use ridethrough_bridge::Bridge;
 use ridethrough_lab::{Times, When};
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use rig::{Host, Rig, secs};
 use upstream::{Notifications, Upstream};
@@ -26,19 +26,17 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 /// The bridge once worked for more than 20 s: each notification waited for a connection of its own, and all
 /// of them woke ten times a second.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_behind_fifteen_thousand_notifications_is_answered_in_time() {
     let rig = Rig::new();
     let mut host = rig.greeted().await;
+    let began = Instant::now();
+    host.flood(15_000).await;
 
-    let flooding = async {
-        host.flood(15_000).await;
-        host.call(1, "echo").await;
-        host.hear_json().await
-    };
-    let answer = timeout(secs(10), flooding).await.expect("the call was held up");
+    let answer = host.asked(1, "tools/call", json!({"name": "echo"})).await;
 
-    assert_eq!((&answer["id"], answer["error"].is_null()), (&json!(1), true), "{answer}");
+    assert!(answer["error"].is_null(), "{answer}");
+    assert!(began.elapsed() < secs(5), "it took {:?}", began.elapsed());
 }
 
 #[tokio::test]
