@@ -52,12 +52,12 @@ pub(crate) enum Asked {
     Sessions,
 }
 
-/// The checks of a server in a short run.
+/// The checks of a server in a short run: hosts of the stateless revision are tried at one server of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShortRun {
     All,
     None,
-    /// For the second server of an SDK: only what the first does not speak.
+    /// For the second server of an SDK: only what the first does not speak, hosts of that revision too.
     Stateless,
 }
 

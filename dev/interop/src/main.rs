@@ -28,6 +28,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
 
 use catalog::{Server, ShortRun};
 
@@ -145,11 +146,13 @@ async fn main() -> ExitCode {
     ended(or_interrupted(run::run(order)).await)
 }
 
-/// Runs `run` until Ctrl-C. Dropping a run ends the servers that it started.
+/// Runs `run` until Ctrl-C or SIGTERM. Dropping a run ends the servers that it started.
 async fn or_interrupted(run: impl Future<Output = anyhow::Result<bool>>) -> anyhow::Result<bool> {
+    let mut asked_to_end = signal(SignalKind::terminate())?;
     tokio::select! {
         outcome = run => outcome,
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted; all servers were ended")),
+        _ = asked_to_end.recv() => Err(anyhow::anyhow!("asked to end; all servers were ended")),
     }
 }
 

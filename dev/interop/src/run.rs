@@ -105,7 +105,7 @@ async fn column(
 fn is_asked(server: &Server, check: &Check, is_short: bool) -> bool {
     let is_for_it = server.asked == Asked::Everything || check.is_of_sessions();
     let is_short_enough = match server.short_run {
-        ShortRun::All => !check.is_long,
+        ShortRun::All => !check.is_long && !check.is_of_a_stateless_host(),
         ShortRun::None => false,
         ShortRun::Stateless => check.is_stateless(),
     };
@@ -174,6 +174,17 @@ mod tests {
             assert_eq!(asked(true), 1, "{}", server.name);
             assert_eq!(asked(false), 9, "{}", server.name);
         }
+    }
+
+    #[test]
+    fn a_short_run_has_hosts_of_the_stateless_revision_at_one_server() {
+        let asked = |server: &Server| {
+            CHECKS.iter().any(|it| it.is_of_a_stateless_host() && is_asked(server, it, true))
+        };
+
+        let servers: Vec<_> = SERVERS.iter().filter(|server| asked(server)).collect();
+
+        assert_eq!(servers.iter().map(|it| it.name).collect::<Vec<_>>(), ["typescript-split"]);
     }
 
     #[test]
