@@ -16,6 +16,11 @@ use serde::Serialize;
 use crate::Violation;
 use crate::world::{Lived, World};
 
+/// Returns `all` where `RIDETHROUGH_TESTS` is `all`, which `./test --all` sets, and `sample` elsewhere.
+pub fn sampled(sample: u64, all: u64) -> u64 {
+    if std::env::var("RIDETHROUGH_TESTS").is_ok_and(|it| it == "all") { all } else { sample }
+}
+
 /// How much to simulate.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {

@@ -1,11 +1,11 @@
 //! Worlds in which clients log in: they repeat themselves, they are hard enough, and no promise is broken.
 
 use ridethrough_sim::auth::{AuthFault, AuthFaults, AuthWorld};
-use ridethrough_sim::run::{Plan, live_twice, run_each};
+use ridethrough_sim::run::{Plan, live_twice, run_each, sampled};
 
 #[test]
 fn the_same_seed_lives_through_the_same_logins_byte_by_byte() {
-    for seed in 1..=15 {
+    for seed in 1..=sampled(5, 15) {
         let world = AuthWorld::of_seed(seed, 40);
         let (once, again) = live_twice(|| world.traced());
 
@@ -26,12 +26,15 @@ fn where_tokens_only_end_and_are_replaced_no_promise_is_broken() {
     assert!((20..=80).contains(&logins), "{logins}");
 }
 
-/// One fault at a time: each is met, and none breaks a promise.
+/// One fault at a time: each is met, and none breaks a promise. A sample goes on until it is met.
 #[test]
 fn every_fault_of_a_login_by_itself_breaks_no_promise_and_makes_a_difference() {
     for fault in AuthFault::ALL {
         let mut faults = 0;
         for seed in 1..=4 {
+            if seed > sampled(1, 4) && faults > 0 {
+                break;
+            }
             let rate = if AuthWorld::is_event(*fault) { 2 } else { 300 };
             let rates = AuthFaults::none().with(*fault, rate);
             let lived = AuthWorld { seed, faults: rates, calls: 30 }.live();
@@ -43,14 +46,14 @@ fn every_fault_of_a_login_by_itself_breaks_no_promise_and_makes_a_difference() {
 }
 
 #[test]
-fn six_thousand_calls_of_clients_that_log_in_break_no_promise() {
-    let plan = Plan { first_seed: 1, seeds: 60, calls: 100, is_over_when_broken: false };
+fn two_thousand_calls_of_clients_that_log_in_break_no_promise() {
+    let plan = Plan { first_seed: 1, seeds: 20, calls: 100, is_over_when_broken: false };
     let summary = run_each(plan, |seed| AuthWorld::of_seed(seed, plan.calls).live(), |_, _| {});
 
     assert_eq!(summary.violations, []);
-    assert!(summary.faults > 300, "the worlds are too kind: {summary}");
-    assert!(summary.answered() > 3_000, "the worlds are too hard: {summary}");
-    assert!(summary.counts["refreshes"] > 600, "{summary}");
+    assert!(summary.faults > 100, "the worlds are too kind: {summary}");
+    assert!(summary.answered() > 1_000, "the worlds are too hard: {summary}");
+    assert!(summary.counts["refreshes"] > 200, "{summary}");
 }
 
 #[test]

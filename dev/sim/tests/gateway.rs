@@ -1,12 +1,12 @@
 //! Worlds with a gateway between clients and servers: they are hard enough, and no promise is broken.
 
 use ridethrough_sim::gateway::{GatewayFault, GatewayFaults, GatewayWorld};
-use ridethrough_sim::run::{Plan, live_twice, run_each};
+use ridethrough_sim::run::{Plan, live_twice, run_each, sampled};
 
 #[test]
 fn the_same_seed_lives_through_the_same_gateway_byte_by_byte() {
     // The last three had two traces, when sessions ended in the order of their ids and drained in any.
-    for seed in (1..=6).chain([26, 37, 45]) {
+    for seed in (1..=sampled(2, 6)).chain([26, 37, 45]) {
         let world = GatewayWorld::of_seed(seed, 100);
         let (once, again) = live_twice(|| world.traced());
 
@@ -52,14 +52,14 @@ fn every_fault_of_a_gateway_by_itself_breaks_no_promise_and_makes_a_difference()
 }
 
 #[test]
-fn two_thousand_calls_through_a_gateway_break_no_promise() {
-    let plan = Plan { first_seed: 1, seeds: 20, calls: 100, is_over_when_broken: false };
+fn a_thousand_calls_through_a_gateway_break_no_promise() {
+    let plan = Plan { first_seed: 1, seeds: 10, calls: 100, is_over_when_broken: false };
     let summary = run_each(plan, |seed| GatewayWorld::of_seed(seed, plan.calls).live(), |_, _| {});
 
     assert_eq!(summary.violations, []);
-    assert!(summary.calls >= 2_000, "{summary}");
-    assert!(summary.faults > 100, "the worlds are too kind: {summary}");
-    assert!(summary.answered() > 1_000, "the worlds are too hard: {summary}");
+    assert!(summary.calls >= 1_000, "{summary}");
+    assert!(summary.faults > 50, "the worlds are too kind: {summary}");
+    assert!(summary.answered() > 500, "the worlds are too hard: {summary}");
     for what in ["kills", "questions answered", "reloads", "removals", "stops", "tricks"] {
         assert!(summary.counts.get(what).is_some_and(|it| *it > 1), "{what}: {summary}");
     }

@@ -3,22 +3,23 @@
 use std::time::Duration;
 
 use ridethrough_sim::regression;
-use ridethrough_sim::run::{Plan, live_twice, run};
+use ridethrough_sim::run::{Plan, live_twice, run, sampled};
 use ridethrough_sim::shrink::shrink;
 use ridethrough_sim::world::{Fault, Faults, HAPPENINGS, Soak, World};
 
 #[test]
 fn the_same_seed_lives_through_the_same_world_byte_by_byte() {
     let mut over_http2 = 0;
-    for seed in 1..=40 {
+    let seeds = sampled(12, 40);
+    for seed in 1..=seeds {
         let world = World::of_seed(seed, 60);
         let (once, again) = live_twice(|| world.traced());
 
         assert!(once.trace.lines().count() > 100, "{}", once.trace);
         assert_eq!(once, again, "seed {seed}");
-        over_http2 += u32::from(world.is_over_http2());
+        over_http2 += u64::from(world.is_over_http2());
     }
-    assert!((5..35).contains(&over_http2), "{over_http2}");
+    assert!((1..seeds).contains(&over_http2), "{over_http2}");
 }
 
 #[test]
@@ -32,7 +33,7 @@ fn a_world_without_faults_answers_every_call_and_runs_it_once() {
     }
 }
 
-/// One fault at a time: each is met, and none breaks a promise.
+/// One fault at a time: each is met, and none breaks a promise. A sample goes on until it is met.
 #[test]
 fn every_fault_by_itself_breaks_no_promise_and_makes_a_difference() {
     // Some of them happen to streams only, and some only to those that are resumed.
@@ -50,6 +51,9 @@ fn every_fault_by_itself_breaks_no_promise_and_makes_a_difference() {
         let rough = streams.clone().with(*fault, rate);
         let mut differences = 0;
         for (seed, calm) in &calm {
+            if *seed > sampled(3, 12) && differences > 0 {
+                break;
+            }
             let lived = live(*seed, &rough);
             assert_eq!(lived.violations, [], "{} with seed {seed}", fault.name());
             differences += u32::from(lived != *calm);
@@ -59,14 +63,14 @@ fn every_fault_by_itself_breaks_no_promise_and_makes_a_difference() {
 }
 
 #[test]
-fn forty_thousand_calls_in_random_worlds_break_no_promise() {
-    let plan = Plan { first_seed: 1, seeds: 400, calls: 100, is_over_when_broken: false };
+fn ten_thousand_calls_in_random_worlds_break_no_promise() {
+    let plan = Plan { first_seed: 1, seeds: 100, calls: 100, is_over_when_broken: false };
     let summary = run(plan, |_, _| {});
 
     assert_eq!(summary.violations, []);
-    assert!(summary.calls >= 40_000, "{summary}");
-    assert!(summary.faults > 5_000, "the worlds are too kind: {summary}");
-    assert!(summary.answered() > 20_000, "the worlds are too hard: {summary}");
+    assert!(summary.calls >= 10_000, "{summary}");
+    assert!(summary.faults > 1_250, "the worlds are too kind: {summary}");
+    assert!(summary.answered() > 5_000, "the worlds are too hard: {summary}");
 }
 
 #[test]

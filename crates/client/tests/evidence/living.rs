@@ -52,8 +52,8 @@ fn an_answer_over_http2_is_evidence() {
         [(Speaks::WithIds, Eras::Only(Era::Legacy)), (Speaks::Stateless, Eras::Either)]
     {
         let world = World::new(speaks, eras).by(Way::PipesOfHttp2);
-        let every_third: Vec<_> = cases(Carrier::Body).into_iter().step_by(3).collect();
-        sweep(tally.of(&format!("{speaks:?} {eras:?}")), world, &every_third);
+        let cases = crate::sampled(speaks, Carrier::Body);
+        sweep(tally.of(&format!("{speaks:?} {eras:?}")), world, &cases);
     }
     tally.finish();
 }

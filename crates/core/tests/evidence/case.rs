@@ -341,6 +341,16 @@ impl Status {
     }
 }
 
+/// Returns how far a sample goes from one case to the next: one by one where `RIDETHROUGH_TESTS` is `all`, which
+/// `./test --all` sets, and `step` elsewhere.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the machine may not look at its environment; a test may"
+)]
+pub(crate) fn sampled(step: usize) -> usize {
+    if std::env::var("RIDETHROUGH_TESTS").is_ok_and(|it| it == "all") { 1 } else { step }
+}
+
 /// Returns every answer with this carrier.
 pub(crate) fn cases(carrier: Carrier) -> Vec<Case> {
     let statuses = match carrier {

@@ -27,7 +27,6 @@ use moves::{Move, healing, script};
 fn config() -> ProptestConfig {
     // A fixed seed gives equal scripts on every machine. PROPTEST_CASES draws more of them.
     ProptestConfig {
-        cases: ProptestConfig::default().cases.max(500),
         rng_seed: proptest::test_runner::RngSeed::Fixed(0x0071_de72_0fae),
         failure_persistence: None,
         ..ProptestConfig::default()
