@@ -52,12 +52,12 @@ pub(crate) enum Asked {
     Sessions,
 }
 
-/// The checks of a server in a short run: hosts of the stateless revision are tried at one server of it.
+/// The checks of a server in a short run: hosts are tried with the stateless era at one server only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShortRun {
     All,
     None,
-    /// For the second server of an SDK: only what the first does not speak, hosts of that revision too.
+    /// For the second server of an SDK: only what the first does not speak, with hosts too.
     Stateless,
 }
 

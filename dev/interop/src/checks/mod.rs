@@ -47,11 +47,6 @@ impl Check {
         self.name.starts_with("without_sessions_") || self.name.starts_with(STATELESS_HOST)
     }
 
-    /// Whether it is about a host that speaks the stateless revision to the bridge.
-    pub(crate) fn is_of_a_stateless_host(&self) -> bool {
-        self.name.contains(STATELESS_HOST)
-    }
-
     /// Whether it is about the loss of a session.
     pub(crate) fn is_of_sessions(&self) -> bool {
         self.name.contains("a_session_that_")
