@@ -26,7 +26,7 @@ fn a_gateway_without_faults_answers_every_call_and_runs_it_once() {
     }
 }
 
-/// One fault at a time: each is met, and none breaks a promise.
+/// One fault at a time: each is met, and none breaks a promise. A sample goes on until it is met.
 #[test]
 fn every_fault_of_a_gateway_by_itself_breaks_no_promise_and_makes_a_difference() {
     for fault in GatewayFault::ALL {
@@ -40,6 +40,9 @@ fn every_fault_of_a_gateway_by_itself_breaks_no_promise_and_makes_a_difference()
         let calm = if *fault == GatewayFault::Questions { GatewayFaults::none() } else { calm };
         let mut differences = 0;
         for seed in 1..=2 {
+            if seed > sampled(1, 2) && differences > 0 {
+                break;
+            }
             let live = |faults: &GatewayFaults| {
                 GatewayWorld { seed, faults: faults.clone(), calls: 25 }.live()
             };
