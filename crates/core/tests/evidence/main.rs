@@ -2,8 +2,8 @@
 //!
 //! A tool ran, and then an answer came: any status, any body, any words, in any era. The number of cases is
 //! finite: with `RIDETHROUGH_TESTS=all` every one is tried in every world. Elsewhere each world takes every fourth,
-//! and the next world begins one later, so that four worlds together take all. Faults are collected, counted and
-//! reported together, so that one run shows all of them.
+//! and the next world begins one later, so that it takes others. Faults are collected, counted and reported
+//! together, so that one run shows all of them.
 
 #![allow(
     clippy::panic,
