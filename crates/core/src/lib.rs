@@ -75,7 +75,7 @@ pub mod sse;
 pub mod stateless;
 pub mod www_authenticate;
 
-pub use answer::{Loss, discovery, session_loss};
+pub use answer::{Loss, Unexecuted, discovery, session_loss};
 pub use era::{Carrier, Era, Eras, Version};
 pub use event::Event;
 pub use exchange::Extension;

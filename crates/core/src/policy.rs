@@ -6,9 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use http::StatusCode;
-
-use crate::answer::status;
+use crate::answer::Unexecuted;
 use crate::backoff::Window;
 use crate::replay::TrustHints;
 
@@ -24,7 +22,7 @@ pub struct RetryPolicy {
     pub(crate) resends: u32,
     pub(crate) stable_after: Duration,
     pub(crate) in_flight: usize,
-    pub(crate) assume_unexecuted: Vec<StatusCode>,
+    pub(crate) assume_unexecuted: Vec<Unexecuted>,
     pub(crate) trust_hints: TrustHints,
 }
 
@@ -160,10 +158,14 @@ impl PolicyBuilder {
         self
     }
 
-    /// Sets the statuses that, as the operator declares, this server sends only for requests it did not run;
-    /// none by default.
-    pub fn assume_unexecuted(mut self, statuses: impl IntoIterator<Item = StatusCode>) -> Self {
-        self.policy.assume_unexecuted = statuses.into_iter().collect();
+    /// Sets the refusals that, as the operator declares, this server sends only for requests it did not run;
+    /// none by default. After 408, 502, 503, 504 and `503+hint` a call is then sent again; of any other 4xx
+    /// only the words change.
+    pub fn assume_unexecuted(
+        mut self,
+        refusals: impl IntoIterator<Item = impl Into<Unexecuted>>,
+    ) -> Self {
+        self.policy.assume_unexecuted = refusals.into_iter().map(Into::into).collect();
         self
     }
 
@@ -190,13 +192,8 @@ impl PolicyBuilder {
         faults.number("resends", policy.resends as usize, 0, 10);
         faults.number("in_flight", policy.in_flight, 1, 100_000);
         for assumed in &policy.assume_unexecuted {
-            let is_assumable = status::may_be_assumed_unexecuted(*assumed);
-            faults.check(
-                "assume_unexecuted",
-                is_assumable,
-                assumed.as_str(),
-                "408, 502, 503 or 504",
-            );
+            let bound = "502, 503, 503+hint, 504 or a 4xx";
+            faults.check("assume_unexecuted", assumed.is_allowed(), &assumed.to_string(), bound);
         }
         if faults.0.is_empty() { Ok(policy) } else { Err(PolicyError { faults: faults.0 }) }
     }
@@ -239,6 +236,8 @@ impl Faults {
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
+
     use super::*;
 
     #[test]
@@ -285,7 +284,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "`resumes` is 5000, must be 0 to 100; `in_flight` is 0, must be 1 to 100000; \
-             `assume_unexecuted` is 200, must be 408, 502, 503 or 504"
+             `assume_unexecuted` is 200, must be 502, 503, 503+hint, 504 or a 4xx"
         );
     }
 }

@@ -5,7 +5,7 @@
 //! be repeated and for those that may not.
 //!
 //! A status or a phrase is never proof that a request did not run, except for the statuses in
-//! [`status::is_not_carried_out`], which are defined so. An answer that speaks of a lost session is a
+//! [`status::is_not_carried_out`], which nothing makes after a run. An answer that speaks of a lost session is a
 //! *suspicion* (`PostReading::Suspected`), to be checked by a question.
 
 pub mod discovery;
@@ -13,9 +13,11 @@ mod era;
 mod post;
 mod resume;
 pub mod status;
+mod unexecuted;
 pub mod words;
 
 pub(crate) use era::{is_from_the_other_era, is_told_in_modern_words};
 pub(crate) use post::{Asked, PostAnswer, PostReading, Suspicion, read_post, read_streamed};
 pub use post::{Loss, session_loss};
 pub(crate) use resume::{ResumeReading, get_speaks_of_loss, read_resume};
+pub use unexecuted::Unexecuted;

@@ -5,7 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 
+use super::unexecuted::Unexecuted;
 use super::{status, words as phrases};
+use crate::failure::Delivery;
 use crate::head::{AnswerHead, Challenge, Content, Demand, Redirect};
 use crate::message::{Answer, Incoming, Message};
 use crate::session::Carried;
@@ -32,8 +34,13 @@ pub(crate) enum PostReading {
     Accepted,
     /// Row 15: the answer to the request.
     Answer(Answer),
-    /// Row 2: not run; the server asks for time.
-    Deferred { status: StatusCode, hint: Option<Duration>, answer: Option<Answer> },
+    /// Row 2: the server asks for time; `delivery` is what that says about the request.
+    Deferred {
+        status: StatusCode,
+        hint: Option<Duration>,
+        answer: Option<Answer>,
+        delivery: Delivery,
+    },
     /// Row 3: trouble on the way, perhaps after the request was run.
     Interrupted { status: StatusCode, hint: Option<Duration> },
     /// Rows 16 and 18: an answer that breaks the protocol.
@@ -42,8 +49,8 @@ pub(crate) enum PostReading {
     NeedsScope { challenge: Challenge, answer: Option<Answer> },
     /// Row 24: a redirect.
     Redirected(Option<Redirect>, StatusCode),
-    /// Row 4: a refusal.
-    Rejected(StatusCode),
+    /// Row 4: a refusal, and what it says about the request.
+    Rejected(StatusCode, Delivery),
     /// Row 5: the answer speaks of a lost session, which a question must confirm.
     Suspected(Box<Suspicion>),
     /// Row 22: the credentials were refused, with what the server asked for.
@@ -83,8 +90,30 @@ impl Suspicion {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) wire_id: u64,
+    /// The size of its body.
+    pub(crate) size: usize,
     pub(crate) carried: Carried,
-    pub(crate) assume_unexecuted: &'a [StatusCode],
+    pub(crate) assume_unexecuted: &'a [Unexecuted],
+}
+
+impl Asked<'_> {
+    /// Returns what is to be known of a request that the link makes for itself, of whose refusal nothing
+    /// depends on proof.
+    pub(crate) const fn own(wire_id: u64, carried: Carried) -> Self {
+        Self { wire_id, size: 0, carried, assume_unexecuted: &[] }
+    }
+
+    /// Whether the operator declares that the server did not run what it refused so.
+    fn is_assumed_unexecuted(&self, head: &AnswerHead) -> bool {
+        self.assume_unexecuted.iter().any(|assumed| assumed.covers(head))
+    }
+
+    /// Returns what a refusal says about the request.
+    fn delivery(&self, head: &AnswerHead) -> Delivery {
+        let is_refused =
+            self.is_assumed_unexecuted(head) || status::is_not_carried_out(head.status, self.size);
+        if is_refused { Delivery::Refused } else { Delivery::Unknown }
+    }
 }
 
 /// Reads a whole answer to a POST.
@@ -192,8 +221,11 @@ fn read_trusting(
     {
         return PostReading::NeedsScope { challenge: challenge.clone(), answer };
     }
-    if status::asks_to_come_back(head) || asked.assume_unexecuted.contains(&status) {
-        return PostReading::Deferred { status, hint: head.retry_after, answer };
+    let is_assumed = status::is_outage(status) && asked.is_assumed_unexecuted(head);
+    if status::asks_to_come_back(head) || is_assumed {
+        let is_denied = answer.as_ref().is_some_and(Answer::denies_a_run);
+        let delivery = if is_denied { Delivery::Refused } else { asked.delivery(head) };
+        return PostReading::Deferred { status, hint: head.retry_after, answer, delivery };
     }
     if let Some(answer) = answer {
         return PostReading::Answer(answer);
@@ -204,12 +236,12 @@ fn read_trusting(
     match ours {
         // An error without an id can only mean this request, unless it comes from an intermediary.
         Some(ours) if !status::is_outage(status) => PostReading::Answer(ours.answer),
-        _ => read_bare(head, body, is_alone),
+        _ => read_bare(head, body, asked, is_alone),
     }
 }
 
 /// Reads an answer whose body does not contain ours.
-fn read_bare(head: &AnswerHead, body: &Bytes, is_alone: bool) -> PostReading {
+fn read_bare(head: &AnswerHead, body: &Bytes, asked: Asked<'_>, is_alone: bool) -> PostReading {
     let status = head.status;
     if status.is_success() {
         return match head.content {
@@ -225,7 +257,7 @@ fn read_bare(head: &AnswerHead, body: &Bytes, is_alone: bool) -> PostReading {
     if status::is_outage(status) {
         PostReading::Interrupted { status, hint: head.retry_after }
     } else {
-        PostReading::Rejected(status)
+        PostReading::Rejected(status, asked.delivery(head))
     }
 }
 
@@ -245,7 +277,7 @@ pub enum Loss {
 ///
 /// `wire_id` is the id of the request.
 pub fn session_loss(head: &AnswerHead, body: &Bytes, wire_id: u64) -> Loss {
-    let asked = Asked { wire_id, carried: Carried::Session, assume_unexecuted: &[] };
+    let asked = Asked::own(wire_id, Carried::Session);
     match read_post(head, body, asked).reading {
         PostReading::Suspected(_) if head.status.is_success() => Loss::ByWords,
         PostReading::Suspected(_) => Loss::ByStatus,

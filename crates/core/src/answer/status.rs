@@ -14,34 +14,28 @@ pub(crate) fn holds(status: u16, what: impl Fn(StatusCode) -> bool) -> bool {
     StatusCode::from_u16(status).is_ok_and(what)
 }
 
-/// Whether a status means, by its definition, that the request was not carried out.
+/// Whether a status proves that a request of `size` bytes was not carried out: it is decided before a body
+/// counts (407, 411, 414, 415, 417, 421, 426, 431), or it is a limit that stands before the server (425, 429).
 ///
-/// A 503 does so only together with `Retry-After`: see `asks_to_come_back`.
-pub fn is_not_carried_out(status: StatusCode) -> bool {
-    matches!(
-        status.as_u16(),
-        307 | 308
-            | 401
-            | 403
-            | 405
-            | 407
-            | 411
-            | 413
-            | 414
-            | 415
-            | 417
-            | 421
-            | 425
-            | 426
-            | 428
-            | 429
-            | 431
-    )
+/// What stands between client and server answers with every other status after it passed the request on, too:
+/// filters that read answers (403), limits on the size of answers (413 to a small request), pages configured
+/// over errors (307, 308, 405, 503). A 401 and a 403 are proof by their challenge only, a 503 by its body.
+pub fn is_not_carried_out(status: StatusCode, size: usize) -> bool {
+    match status.as_u16() {
+        407 | 411 | 414 | 415 | 417 | 421 | 425 | 426 | 429 | 431 => true,
+        413 => size > LARGE_REQUEST,
+        _ => false,
+    }
 }
 
-/// Row 2: whether an answer defers a request that was not carried out.
+/// Row 2: whether an answer asks for time before the request is sent again.
 pub(crate) fn asks_to_come_back(head: &AnswerHead) -> bool {
-    is_limit(head.status) || (is_unavailable(head.status) && head.retry_after.is_some())
+    is_limit(head.status) || is_announced_outage(head)
+}
+
+/// Whether a server says when it will be available again: 503 with `Retry-After`.
+pub(crate) fn is_announced_outage(head: &AnswerHead) -> bool {
+    is_unavailable(head.status) && head.retry_after.is_some()
 }
 
 /// Whether a status limits the rate of requests (425, 429).
@@ -60,9 +54,9 @@ pub(crate) fn is_outage(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 502..=504 | 520..=530)
 }
 
-/// Whether an operator may declare that this status comes from an intermediary.
-pub(crate) fn may_be_assumed_unexecuted(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 408 | 502..=504)
+/// Whether a gateway says that the server behind it did not answer well, or is not there (502 to 504).
+pub(crate) fn is_of_a_gateway(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 502..=504)
 }
 
 /// Whether a status says that the target is gone, which may be the session.
@@ -145,31 +139,45 @@ pub(crate) fn wants_to_be_asked_again(status: StatusCode) -> bool {
     is_limit(status) || matches!(status.as_u16(), 401 | 407 | 408)
 }
 
+/// The size up to which no server refuses a request for its size: a 413 then speaks of the answer.
+const LARGE_REQUEST: usize = 64 << 10;
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::time::Duration;
 
     #[test]
-    fn a_503_means_not_carried_out_only_if_it_says_when_to_come_back() {
+    fn a_503_asks_for_time_only_if_it_says_when_to_come_back() {
         let mut head = AnswerHead::new(StatusCode::SERVICE_UNAVAILABLE, Content::Nothing);
 
-        assert!(!asks_to_come_back(&head) && !is_not_carried_out(head.status));
+        assert!(!asks_to_come_back(&head));
         head.retry_after = Some(Duration::ZERO);
         assert!(asks_to_come_back(&head));
     }
 
     #[test]
-    fn no_server_error_but_an_announced_503_means_not_carried_out() {
+    fn no_server_error_means_not_carried_out() {
         for code in 500..600 {
-            assert!(!is_not_carried_out(StatusCode::from_u16(code).unwrap()), "{code}");
+            assert!(!is_not_carried_out(StatusCode::from_u16(code).unwrap(), LARGE), "{code}");
         }
     }
 
     #[test]
-    fn what_common_refusals_leave_open_is_not_taken_for_proof() {
-        for code in [400, 402, 404, 406, 408, 409, 410, 412, 416, 418, 422, 423, 424, 451, 499] {
-            assert!(!is_not_carried_out(StatusCode::from_u16(code).unwrap()), "{code}");
+    fn what_is_said_after_a_run_too_is_not_taken_for_proof() {
+        for code in [
+            307, 308, 400, 401, 402, 403, 404, 405, 406, 408, 409, 410, 412, 416, 418, 422, 423,
+            424, 428, 451, 499,
+        ] {
+            assert!(!is_not_carried_out(StatusCode::from_u16(code).unwrap(), LARGE), "{code}");
         }
     }
+
+    #[test]
+    fn a_413_is_proof_only_of_a_request_that_is_large() {
+        assert!(is_not_carried_out(StatusCode::PAYLOAD_TOO_LARGE, LARGE));
+        assert!(!is_not_carried_out(StatusCode::PAYLOAD_TOO_LARGE, LARGE_REQUEST));
+    }
+
+    const LARGE: usize = LARGE_REQUEST + 1;
 }

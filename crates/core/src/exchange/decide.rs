@@ -32,6 +32,8 @@ pub(crate) enum Step {
     CheckSession,
     /// Check whether the answer means what it says before it is used.
     Doubt(Doubt),
+    /// Row 22: check whether a harmless request is refused likewise under these credentials.
+    DoubtCredentials,
     /// End the exchange.
     Finish(Result<Answer, Ending>),
     /// Row 22: get the credentials that the server asked for, then go on.
@@ -141,9 +143,13 @@ impl Exchange {
                 }
                 Step::AwaitAnswer { until: rules.now + ANSWER_ELSEWHERE }
             }
+            // What redirected may have run the request: only an answer that names it ends that doubt.
+            PostReading::Answer(_) if !self.is_named && !self.may_follow_a_refusal(rules, true) => {
+                Self::refused_after_a_redirect()
+            }
             PostReading::Answer(answer) => Step::Finish(Ok(answer)),
-            PostReading::Deferred { status, hint, answer } => {
-                or_answer(self.deferred(rules, status, hint), answer)
+            PostReading::Deferred { status, hint, answer, delivery } => {
+                or_answer(self.deferred(rules, status, hint, delivery), answer)
             }
             PostReading::Interrupted { status, hint } => {
                 self.counters.note(Delivery::Unknown);
@@ -154,16 +160,24 @@ impl Exchange {
                 stop(Kind::PeerMisbehaved, Reason::Rule(why))
             }
             PostReading::NeedsScope { challenge, answer } => {
-                or_answer(self.needs_scope(challenge), answer)
+                or_answer(self.needs_scope(rules, challenge), answer)
             }
             PostReading::Redirected(to, status) => self.redirected(to, status, Then::Send),
-            PostReading::Rejected(status) => {
-                self.counters.note(delivery_of(status));
+            PostReading::Rejected(status, delivery) => {
+                self.counters.note(delivery);
                 stop(Kind::rejected(status), Reason::Status(status))
             }
             PostReading::Suspected(suspicion) => Step::Doubt(Doubt::Session(*suspicion)),
+            PostReading::Unauthorized { challenge: None, .. } if !rules.is_safe => {
+                Step::DoubtCredentials
+            }
             PostReading::Unauthorized { challenge, answer } => {
-                or_answer(self.unauthorized(Then::Send, challenge), answer)
+                let delivery = match challenge {
+                    Some(_) => Delivery::Refused,
+                    None => Delivery::Unknown,
+                };
+                self.counters.note(delivery);
+                or_answer(self.unauthorized(rules, Then::Send, challenge), answer)
             }
         }
     }
@@ -172,8 +186,8 @@ impl Exchange {
     /// a form to be mended, so a request that may be repeated is.
     pub(crate) fn refusal_broke(&mut self, rules: &mut Rules<'_>, reading: PostReading) -> Step {
         match reading {
-            PostReading::Rejected(status) if status.is_client_error() => {
-                self.counters.note(delivery_of(status));
+            PostReading::Rejected(status, delivery) if status.is_client_error() => {
+                self.counters.note(delivery);
                 self.repeat_or_stop(rules, Kind::rejected(status), None, Reason::Status(status))
             }
             // The connection that could be asked is gone, and another may lead to another replica.
@@ -182,15 +196,22 @@ impl Exchange {
         }
     }
 
-    /// Row 2: decides after a request that was not run and is to come back later.
+    /// Row 2: decides after a request that is to come back later, and says by `delivery` whether it may have
+    /// run.
     fn deferred(
         &mut self,
         rules: &mut Rules<'_>,
         status: StatusCode,
         hint: Option<Duration>,
+        delivery: Delivery,
     ) -> Step {
-        self.counters.note(Delivery::Refused);
-        let ending = Ending::new(Kind::rejected(status), Reason::Status(status));
+        self.counters.note(delivery);
+        let is_proven = delivery == Delivery::Refused;
+        let kind = if is_proven { Kind::rejected(status) } else { Kind::Interrupted };
+        let ending = Ending::new(kind, Reason::Status(status));
+        if !self.may_follow_a_refusal(rules, is_proven) {
+            return Step::Finish(Err(Ending { retry_after: hint, ..ending }));
+        }
         let backoff = rules.policy.backoff.full_jitter(self.counters.resends, rules.rng);
         let wait = self.deferral(rules.policy, hint, backoff);
         if !self.is_patient(rules, wait) {
@@ -247,8 +268,11 @@ impl Exchange {
 
     /// Row 5: decides after the server has refused the call because its session is lost. The session is
     /// renewed once per call; a second loss ends the call and renews nothing.
-    pub(crate) fn session_lost(&mut self) -> Step {
+    pub(crate) fn session_lost(&mut self, rules: &Rules<'_>) -> Step {
         self.counters.note(Delivery::Refused);
+        if !self.may_follow_a_refusal(rules, true) {
+            return stop(Kind::SessionLost, Reason::Rule(AFTER_A_REDIRECT));
+        }
         if self.counters.session_renewed {
             return stop(Kind::SessionLost, Reason::Rule("lost again after it was renewed"));
         }
@@ -272,9 +296,27 @@ impl Exchange {
         }
     }
 
+    /// Row 22: decides after a refusal without a challenge, of which it was found out whether the server
+    /// refuses a harmless request under these credentials likewise.
+    pub(crate) fn credentials_judged(&mut self, rules: &Rules<'_>, is_confirmed: bool) -> Step {
+        if is_confirmed {
+            self.counters.note(Delivery::Refused);
+            return self.unauthorized(rules, Then::Send, None);
+        }
+        self.counters.note(Delivery::Unknown);
+        stop(Kind::Unauthorized, Reason::Rule("a harmless request was not refused likewise"))
+    }
+
     /// Row 22: renews the credentials, once per call.
-    pub(super) fn unauthorized(&mut self, then: Then, challenge: Option<Challenge>) -> Step {
-        self.counters.note(Delivery::Refused);
+    pub(super) fn unauthorized(
+        &mut self,
+        rules: &Rules<'_>,
+        then: Then,
+        challenge: Option<Challenge>,
+    ) -> Step {
+        if !self.may_follow_a_refusal(rules, true) {
+            return stop(Kind::Unauthorized, Reason::Rule(AFTER_A_REDIRECT));
+        }
         if self.counters.credentials_renewed {
             return stop(
                 Kind::Unauthorized,
@@ -286,8 +328,11 @@ impl Exchange {
     }
 
     /// Row 23: asks for more scope, at most twice.
-    fn needs_scope(&mut self, challenge: Challenge) -> Step {
+    fn needs_scope(&mut self, rules: &Rules<'_>, challenge: Challenge) -> Step {
         self.counters.note(Delivery::Refused);
+        if !self.may_follow_a_refusal(rules, true) {
+            return stop(Kind::Unauthorized, Reason::Rule(AFTER_A_REDIRECT));
+        }
         if self.counters.step_ups >= MOST_STEP_UPS {
             let scope = challenge.missing_scope().cloned().unwrap_or_default();
             return stop(Kind::Unauthorized, Reason::Said(scope));
@@ -296,14 +341,27 @@ impl Exchange {
         Step::RequestScope(challenge)
     }
 
-    /// Row 24: follows a redirect. Only 307 and 308 mean that the request was passed on unprocessed.
+    /// Whether a request may be sent again after a refusal that proves, or not, that it was not carried out.
+    /// After a redirect no refusal proves it: a page configured over errors redirects, too, once the request
+    /// has run.
+    pub(crate) fn may_follow_a_refusal(&self, rules: &Rules<'_>, is_proven: bool) -> bool {
+        rules.is_safe || (is_proven && self.counters.redirects == 0)
+    }
+
+    /// Row 24: stops, because what redirected may have run the request before its target refused it.
+    pub(crate) fn refused_after_a_redirect() -> Step {
+        stop(Kind::Interrupted, Reason::Rule(AFTER_A_REDIRECT))
+    }
+
+    /// Row 24: follows a redirect. Only 307 and 308 keep the request as it is, and what answers at the target
+    /// decides alone: without an answer, the server that redirected may have run the request.
     pub(super) fn redirected(
         &mut self,
         to: Option<Redirect>,
         status: StatusCode,
         then: Then,
     ) -> Step {
-        self.counters.note(delivery_of(status));
+        self.counters.note(Delivery::Unknown);
         match follow(to, status, self.counters.redirects) {
             Ok(path) => {
                 self.counters.redirects += 1;
@@ -330,11 +388,6 @@ pub(crate) fn follow(
     }
 }
 
-/// Returns what a refusal proves: only some statuses mean that the request was not carried out.
-pub(super) fn delivery_of(status: StatusCode) -> Delivery {
-    if status::is_not_carried_out(status) { Delivery::Refused } else { Delivery::Unknown }
-}
-
 /// Replaces an ending by the server's answer, if its refusal carried one.
 fn or_answer(step: Step, answer: Option<Answer>) -> Step {
     match (step, answer) {
@@ -347,6 +400,7 @@ pub(super) fn stop(kind: Kind, reason: Reason) -> Step {
     Ending::new(kind, reason).into()
 }
 
+const AFTER_A_REDIRECT: &str = "refused where a redirect led";
 /// Row 18: how long the answer may take to come on another stream.
 const ANSWER_ELSEWHERE: Duration = Duration::from_secs(10);
 /// Row 23: how many times more scope is asked for.

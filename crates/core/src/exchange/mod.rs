@@ -112,6 +112,8 @@ pub struct Extension {
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) wire_id: u64,
+    /// The size of the body.
+    pub(crate) size: usize,
     pub(crate) to: Address,
 }
 

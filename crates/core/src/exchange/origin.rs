@@ -14,6 +14,8 @@ pub(crate) enum Origin {
 /// What the link asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
+    /// Whether the credentials are refused, because an answer without a challenge says so.
+    Credentials,
     /// The server's era, because an answer may mean that it changed.
     Era,
     /// Whether a server that asked for a long time serves again.

@@ -120,7 +120,9 @@ impl Exchange {
             ResumeReading::Empty => self.stream_broke(rules, Reason::Rule("the resume was empty")),
             ResumeReading::Gone { spoken } => self.stream_gone(rules, spoken),
             ResumeReading::Redirected(to, status) => self.redirected(to, status, Then::Resume),
-            ResumeReading::Unauthorized(challenge) => self.unauthorized(Then::Resume, challenge),
+            ResumeReading::Unauthorized(challenge) => {
+                self.unauthorized(rules, Then::Resume, challenge)
+            }
             ResumeReading::Unresumable(status) => {
                 self.repeat_or_stop(rules, Kind::Interrupted, None, Reason::Status(status))
             }

@@ -25,6 +25,8 @@ pub(crate) enum State {
 /// An answer that is held back, and why.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Doubt {
+    /// It asks for better credentials than these, without a challenge.
+    Credentials(CredentialsId),
     /// Only a server of the other era would refuse so: it may have changed.
     Era(EraDoubt),
     /// It speaks of a lost session, which must be confirmed.

@@ -100,6 +100,8 @@ pub(crate) enum CallEffect {
     PostRead(ExchangeId, Box<PostRead>),
     /// End a subscriber with the server's refusal.
     RefuseSubscriber(ExchangeId, Answer),
+    /// Tell a call whether its credentials were refused for a harmless request, too.
+    ResolveCredentials(ExchangeId, bool),
     /// Tell a call what was found out about the era.
     ResolveEra(ExchangeId, FoundEra),
     ResolveEras(FoundEra),

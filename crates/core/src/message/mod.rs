@@ -93,6 +93,13 @@ impl Answer {
         data.is_some_and(|data| data.pick(["server", "mayHaveRun"]).iter().all(Option::is_some))
     }
 
+    /// Whether this is an error of a server that says about the call that it names: it did not run.
+    pub(crate) fn denies_a_run(&self) -> bool {
+        let Self::Error(json) = self else { return false };
+        let data = json.member("data");
+        data.and_then(|data| data.read::<Ran>()).is_some_and(|ran| !ran.may_have_run)
+    }
+
     /// Returns the code and message, if this is an error.
     pub fn error(&self) -> Option<RpcError> {
         match self {
@@ -100,6 +107,13 @@ impl Answer {
             Self::Result(_) => None,
         }
     }
+}
+
+/// What the data of an error says about the call.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Ran {
+    may_have_run: bool,
 }
 
 /// The parts of a JSON-RPC error that recovery reads.

@@ -2,7 +2,9 @@
 
 use ridethrough_core::head::{Challenge, Content};
 use ridethrough_core::message::Answer;
-use ridethrough_core::{CallOptions, CredentialsId, Delivery, Event, Kind, Lane, NoCredentials};
+use ridethrough_core::{
+    CallOptions, CredentialsId, Delivery, Event, Kind, Lane, NoCredentials, ReplayRule,
+};
 
 use crate::rig::{Rig, head, method, millis, secs, session, wire_id};
 
@@ -171,7 +173,7 @@ fn credentials_that_come_late_are_there_for_the_next_call() {
 #[test]
 fn a_401_without_a_challenge_and_without_words_of_a_session_is_about_credentials() {
     let mut rig = Rig::connected();
-    rig.call("deploy");
+    rig.list();
     let post = rig.post();
 
     let nobodys = r#"{"id":null,"error":{"code":-32000,"message":"Unauthorized"}}"#;
@@ -524,12 +526,17 @@ fn a_refusal_of_any_status_keeps_the_time_that_it_names() {
 #[test]
 fn the_links_own_question_does_not_undercut_a_hint_that_came_later() {
     let mut rig = Rig::connected();
-    let options = CallOptions { deadline: Some(secs(1000)), ..CallOptions::default() };
+    let options = CallOptions {
+        deadline: Some(secs(1000)),
+        replay: ReplayRule::Repeatable,
+        ..CallOptions::default()
+    };
     rig.call_with("busy", options);
     for _ in 0..3 {
-        let post = rig.post();
+        let post = rig.call_sent();
         assert_eq!(method(&post).as_deref(), Some("tools/call"));
 
+        rig.sent.clear();
         rig.busy(&post, 503, secs(25));
 
         assert!(rig.advance_to_send() >= secs(25));

@@ -339,14 +339,14 @@ fn a_later_round_of_a_caller_that_is_refused_is_in_doubt() {
         let id = call_of_round(&mut rig, later, ReplayRule::default());
         let post = rig.post();
 
-        rig.status(&post, 405);
+        rig.status(&post, 415);
 
         assert_eq!(rig.error(id).delivery, Delivery::Unknown);
     }
     let mut rig = Rig::modern();
     let id = call_of_round(&mut rig, r#"{"name":"deploy","arguments":{}}"#, ReplayRule::default());
     let post = rig.post();
-    rig.status(&post, 405);
+    rig.status(&post, 415);
     assert_eq!(rig.error(id).delivery, Delivery::Refused);
 }
 

@@ -10,8 +10,8 @@ use ridethrough_core::{
 use crate::rig::{Rig, body, head, json, method, millis, secs, wire_id};
 
 #[test]
-fn a_429_or_425_or_503_with_retry_after_is_waited_out_and_sent_again() {
-    for status in [429, 425, 503] {
+fn a_429_or_425_is_waited_out_and_sent_again() {
+    for status in [429, 425] {
         let mut rig = Rig::connected();
         let id = rig.call("deploy");
         let post = rig.post();
@@ -87,7 +87,8 @@ fn any_number_the_server_gives_is_checked_arithmetic() {
 
     rig.busy(&post, 503, std::time::Duration::MAX);
 
-    assert_eq!(rig.kind(id), Kind::Rejected { status: 503 });
+    assert_eq!(rig.kind(id), Kind::Interrupted);
+    assert_eq!(rig.error(id).retry_after, Some(std::time::Duration::MAX));
 }
 
 #[test]
@@ -220,14 +221,17 @@ fn any_other_status_stops_and_leaves_doubt_unless_it_means_not_carried_out() {
     for (status, delivery) in [
         (400, Delivery::Unknown),
         (402, Delivery::Unknown),
-        (405, Delivery::Refused),
+        (403, Delivery::Unknown),
+        (405, Delivery::Unknown),
         (406, Delivery::Unknown),
+        (407, Delivery::Refused),
         (409, Delivery::Unknown),
+        (413, Delivery::Unknown),
         (415, Delivery::Refused),
+        (421, Delivery::Refused),
         (422, Delivery::Unknown),
-        (403, Delivery::Refused),
-        (413, Delivery::Refused),
-        (500, Delivery::Unknown),
+        (428, Delivery::Unknown),
+        (431, Delivery::Refused),
         (501, Delivery::Unknown),
     ] {
         let mut rig = Rig::connected();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const CONTRACT: &str = include_str!("../../../../docs/recovery.md");
 
 /// The tests of this folder, each of which a row must name.
-const CONTRACT_TESTS: [&str; 21] = [
+const CONTRACT_TESTS: [&str; 22] = [
     include_str!("breaking.rs"),
     include_str!("closing.rs"),
     include_str!("connecting.rs"),
@@ -20,6 +20,7 @@ const CONTRACT_TESTS: [&str; 21] = [
     include_str!("owing.rs"),
     include_str!("polling.rs"),
     include_str!("preferring.rs"),
+    include_str!("proving.rs"),
     include_str!("refusing.rs"),
     include_str!("resuming.rs"),
     include_str!("rounds.rs"),
@@ -30,12 +31,13 @@ const CONTRACT_TESTS: [&str; 21] = [
 ];
 
 /// Other tests that rows may name.
-const OTHER_TESTS: [&str; 13] = [
+const OTHER_TESTS: [&str; 14] = [
     include_str!("../evidence/main.rs"),
     include_str!("../evidence/sequences.rs"),
     include_str!("../properties/main.rs"),
     include_str!("../../src/answer/post/tests.rs"),
     include_str!("../../src/answer/status.rs"),
+    include_str!("../../src/answer/unexecuted.rs"),
     include_str!("../../src/answer/words.rs"),
     include_str!("../../src/backoff.rs"),
     include_str!("../../src/breaker.rs"),

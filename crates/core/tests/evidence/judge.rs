@@ -122,7 +122,10 @@ pub(crate) fn changed(tally: &mut Tally, speaks: Speaks, case: &Case, seen: &See
     denied(tally, case, seen, may_repeat);
     if !may_repeat && seen.runs == 1 {
         delivered(tally, case, seen);
-        words(tally, case, seen);
+        // The words of a redirect give way to those of the server that it led to.
+        if !rules::redirects(case) {
+            words(tally, case, seen);
+        }
     }
 }
 
@@ -216,7 +219,9 @@ fn words(tally: &mut Tally, case: &Case, seen: &Seen) {
     if rules::must_be_delivered(case) {
         return;
     }
-    if rules::must_keep_words(case) && !told.contains(&case.marker()) {
+    // The words of a redirect give way to those of the refusal where it led: the replica without the session.
+    let is_overruled = rules::redirects(case) && seen.is_spent;
+    if !is_overruled && rules::must_keep_words(case) && !told.contains(&case.marker()) {
         tally.fault(Fault::WordsLost, format!("{case}: {}", seen.told()));
     }
     if rules::must_keep_challenge(case) && !told.contains(&case.challenge_marker()) {

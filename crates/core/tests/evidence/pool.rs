@@ -45,10 +45,12 @@ impl Pool {
         Some(self.open[place % self.open.len()])
     }
 
-    /// Breaks a connection; the one that takes its place goes to the next replica.
+    /// Breaks a connection, unless it broke under another answer; the one that takes its place goes to the next
+    /// replica.
     pub(crate) fn cut(&mut self, connection: u64) {
-        self.dialed += 1;
-        let broken = self.open.iter_mut().find(|it| **it == connection);
-        *broken.expect("a connection breaks once") = self.dialed;
+        if let Some(broken) = self.open.iter_mut().find(|it| **it == connection) {
+            self.dialed += 1;
+            *broken = self.dialed;
+        }
     }
 }

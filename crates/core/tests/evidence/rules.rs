@@ -6,12 +6,13 @@ use crate::case::{Body, Carrier, Case, Header, Words};
 use crate::server::Speaks;
 
 /// Whether the status itself means that the request was not carried out. A server that ran the tool and then
-/// says so lies, and a client that believes it is not at fault.
+/// says so lies, and a client that believes it is not at fault. What something between client and server says
+/// after the run, too, is no such status.
 pub(crate) const fn is_lie(case: &Case) -> bool {
     match case.status.code {
-        307 | 308 | 401 | 403 | 405 | 407 | 411 | 413 | 414 | 415 | 417 | 421 | 425 | 426 | 428
-        | 429 | 431 => true,
-        503 => matches!(case.status.header, Header::RetryAfter),
+        401 => matches!(case.status.header, Header::Challenge),
+        403 => matches!(case.status.header, Header::Scope),
+        407 | 411 | 414 | 415 | 417 | 421 | 425 | 426 | 429 | 431 => true,
         _ => false,
     }
 }
@@ -39,14 +40,20 @@ pub(crate) const fn most_runs(speaks: Speaks, case: &Case) -> u32 {
     let mended = refuses_the_form(speaks, case) as u32;
     let by_status = match (case.status.code, case.status.header) {
         // An answer that names our id takes precedence over these.
-        (307 | 308, _) if case.names_our_id() && is_readable(case) => 0,
-        (307 | 308, _) => 5,
-        (401, _) => 1,
+        _ if redirects(case) && case.names_our_id() && is_readable(case) => 0,
+        // A redirect is followed, whoever made it.
+        _ if redirects(case) => 5,
+        (401, Header::Challenge) => 1,
         (403, Header::Scope) => 2,
-        (425 | 429, _) | (503, Header::RetryAfter) => MOST_DEFERRALS,
+        (425 | 429, _) => MOST_DEFERRALS,
         _ => 0,
     };
     1 + by_status + mended
+}
+
+/// Whether the answer is a redirect that keeps the request as it is.
+pub(crate) const fn redirects(case: &Case) -> bool {
+    matches!(case.status.code, 307 | 308)
 }
 
 /// Whether an answer in the body can be read by a client that respects the media type.

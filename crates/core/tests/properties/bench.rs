@@ -433,11 +433,10 @@ impl Bench {
 
     fn status(&mut self, attempt: AttemptId, what: What, status: u16, hint: Option<u32>) {
         let hint = hint.map(|millis| Duration::from_millis(millis.into()));
-        // These statuses mean that the request was not carried out; the link asks about the words of a lost
-        // session.
-        let is_refusal = is_not_carried_out(StatusCode::from_u16(status).unwrap())
-            || matches!(status, 404 | 410)
-            || (status == 503 && hint.is_some());
+        // These statuses mean that the request was not carried out; the link asks about a lost session, and about
+        // credentials without a challenge.
+        let is_refusal = is_not_carried_out(StatusCode::from_u16(status).unwrap(), 0)
+            || matches!(status, 401 | 404 | 410);
         if !is_refusal {
             self.arrived(what);
         }

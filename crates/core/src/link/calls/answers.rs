@@ -80,7 +80,8 @@ impl Calls {
         let via = live.via;
         let Phase::Body(head) = &live.phase else { return };
         let assume_unexecuted = &base.cx.policy.assume_unexecuted;
-        let asked = Asked { wire_id: sent.wire_id, carried: sent.to.carried(), assume_unexecuted };
+        let carried = sent.to.carried();
+        let asked = Asked { wire_id: sent.wire_id, size: sent.size, carried, assume_unexecuted };
         match via {
             Via::Post => {
                 let (mut answer, head) = (read_post(head, body, asked), head.clone());
@@ -202,8 +203,7 @@ impl Calls {
             return false;
         }
         let generation = sent.generation();
-        let asked =
-            Asked { wire_id: sent.wire_id, carried: sent.to.carried(), assume_unexecuted: &[] };
+        let asked = Asked::own(sent.wire_id, sent.to.carried());
         let (reading, others) = read_resume(head, body, asked);
         let source = source_of(exchange, None);
         self.is_side_stream(base, now, id, attempt);

@@ -275,7 +275,7 @@ impl Calls {
         let lives = matches!(verdict, SessionVerdict::Lives);
         self.decide(base, now, id, |exchange: &mut Exchange, rules: &mut Rules<'_>| -> Step {
             match suspicion.otherwise {
-                _ if is_confirmed => exchange.session_lost(),
+                _ if is_confirmed => exchange.session_lost(rules),
                 otherwise if lives => exchange.post_answered(rules, otherwise),
                 otherwise => exchange.session_unknown(rules, otherwise),
             }

@@ -47,6 +47,9 @@ impl Calls {
             CallEffect::RefuseSubscriber(id, answer) => {
                 self.refuse_subscriber(base, now, id, answer);
             }
+            CallEffect::ResolveCredentials(id, is_confirmed) => {
+                self.resolve_credentials(base, now, id, is_confirmed);
+            }
             CallEffect::ResolveEra(id, found) => self.resolve_era(base, now, id, found),
             CallEffect::ResolveEras(found) => self.resolve_eras(base, found),
             CallEffect::ResolveSession(id, verdict) => {

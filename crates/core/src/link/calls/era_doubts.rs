@@ -111,7 +111,10 @@ impl Calls {
         let is_refused = has_changed && (is_proof || found.refused_by == Some(refusal));
         let newer_than = exchange.sent.as_ref().map(Sent::generation);
         self.decide(base, now, id, |exchange: &mut Exchange, rules: &mut Rules<'_>| {
-            let is_repeated = is_refused || (has_changed && rules.is_safe);
+            let is_repeated = has_changed && exchange.may_follow_a_refusal(rules, is_refused);
+            if !is_repeated && is_refused {
+                return Exchange::refused_after_a_redirect();
+            }
             if !is_repeated {
                 return exchange.post_answered(rules, otherwise);
             }

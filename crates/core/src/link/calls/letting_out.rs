@@ -148,14 +148,17 @@ impl Calls {
         if let Some(target) = &exchange.target {
             to.target = Some(target.clone());
         }
-        let old = exchange.sent.replace(Sent { wire_id, to: to.clone() });
+        let old = exchange.sent.replace(Sent { wire_id, size: body.len(), to: to.clone() });
         let is_doubtful =
             exchange.counters.delivery() == Delivery::Unknown && !exchange.asks_for_task();
+        // What follows a redirect is the request that was redirected, and not another one.
+        let is_followed =
+            |old: &Sent| old.generation() == to.generation && old.to.target != to.target;
         exchange.resume_state.start_over();
         exchange.counters.fruitless = 0;
         if let Some(old) = old {
             self.wires.remove(&old.wire_id);
-            if is_doubtful {
+            if is_doubtful && !is_followed(&old) {
                 tell_cancelled(base, now, &old);
             }
         }

@@ -13,6 +13,7 @@
 //!   refused_form  a call that was refused for its form, in another form
 //!   subscribing   requests of the legacy era that a stateless server does not know
 //!   doubts        answers that speak of a lost session
+//!   token_doubts  answers that ask for better credentials without a challenge
 //!   era_doubts    answers that only a server of the other era gives
 //!   silence       calls that have heard nothing for long
 //!   own           what the link asks for itself
@@ -36,6 +37,7 @@ mod silence;
 mod steps;
 mod streams;
 mod subscribing;
+mod token_doubts;
 mod waiting;
 
 use std::collections::BTreeMap;

@@ -103,7 +103,10 @@ impl Calls {
         failure: Failure,
     ) {
         let Some(exchange) = self.get(id) else { return };
-        let decides = matches!(exchange.origin, Origin::Link(Purpose::Era | Purpose::Session));
+        let decides = matches!(
+            exchange.origin,
+            Origin::Link(Purpose::Credentials | Purpose::Era | Purpose::Session)
+        );
         let is_unsent = failure.delivery == Delivery::NotSent;
         let may_pass = failure.cause != Cause::ConnectionGone
             && !failure.cause.is_misbehaviour()
@@ -182,6 +185,7 @@ impl Calls {
         stream: StandingStream,
     ) {
         match purpose {
+            Purpose::Credentials => self.credentials_told(base, word),
             Purpose::Era => self.era_told(base, now, about, word),
             Purpose::Gate => self.gate_told(base, &word),
             Purpose::Home => self.home_told(base, about, &word, stream),

@@ -57,7 +57,7 @@ impl Calls {
             Phase::Body(head) => head.status.is_server_error(),
             Phase::Stream { fruitful, .. } => *fruitful,
         });
-        let has_begun = has_begun || exchange.is_later_round();
+        let has_begun = has_begun || exchange.is_later_round() || exchange.counters.redirects > 0;
         if has_begun || std::mem::replace(&mut exchange.counters.mended, true) {
             return false;
         }

@@ -19,7 +19,9 @@ impl Calls {
         let kind = match &step {
             _ if origin.is_application() => return step,
             Step::CheckSession | Step::Doubt(_) | Step::RenewSession => Kind::SessionLost,
-            Step::RenewCredentials { .. } | Step::RequestScope(_) => Kind::Unauthorized,
+            Step::DoubtCredentials | Step::RenewCredentials { .. } | Step::RequestScope(_) => {
+                Kind::Unauthorized
+            }
             _ => return step,
         };
         Ending::new(kind, Reason::Nothing).into()
@@ -61,6 +63,10 @@ impl Calls {
                     self.wait(base, now, id, Waiting::SessionCheck);
                     self.check_session_of(base, now, id);
                 }
+            }
+            Step::Doubt(Doubt::Credentials(_)) | Step::DoubtCredentials => {
+                self.hiccup(base, now, id, Reason::Nothing, Remedy::RenewCredentials);
+                self.doubt_credentials(base, now, id);
             }
             Step::Doubt(Doubt::Era(doubt)) => self.doubt_era(base, now, id, doubt),
             Step::Doubt(Doubt::Session(suspicion)) => {

@@ -33,7 +33,8 @@ pub(crate) struct Credentials {
     asked: Option<CredentialsId>,
     /// Whether calls wait for the hook.
     is_renewing: bool,
-    /// Whether only the standing stream was refused. Calls are the better witnesses of whether credentials are good.
+    /// Whether only the standing stream was refused, or one call, without a challenge. Other calls are the better
+    /// witnesses of whether credentials are good.
     is_in_doubt: bool,
     /// Whether there is a hook that has not returned anything yet.
     is_missing: bool,
@@ -85,8 +86,9 @@ impl Credentials {
         }
     }
 
-    /// Asks the hook for better credentials than those that the standing stream was refused with.
-    pub(crate) fn renew_for_stream(
+    /// Asks the hook for better credentials than those that the standing stream, or one call alone, was refused
+    /// with.
+    pub(crate) fn renew_on_suspicion(
         &mut self,
         cx: &mut Context,
         now: Moment,
@@ -137,8 +139,8 @@ impl Credentials {
         cx.then(HealthEffect::ProbeWithCredentials);
     }
 
-    /// Ends what waits for the hook, which failed or took too long. What waits only because the standing stream was
-    /// refused goes on with the credentials in force.
+    /// Ends what waits for the hook, which failed or took too long. What waits on a suspicion only goes on with
+    /// the credentials in force.
     pub(crate) fn failed(&mut self, cx: &mut Context, none: &NoCredentials) {
         self.is_renewing = false;
         cx.timers.set(Timer::Credentials, None);

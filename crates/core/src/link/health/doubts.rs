@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Health;
 use crate::answer::Suspicion;
 use crate::exchange::Exchange;
-use crate::ids::{ConnectionId, Generation};
+use crate::ids::{ConnectionId, CredentialsId, Generation};
 use crate::link::context::Context;
 use crate::link::effects::SessionEffect;
 use crate::link::session::Sessions;
@@ -18,6 +18,8 @@ pub(crate) struct Doubts {
     refusals: BTreeMap<Generation, Suspicion>,
     /// The newest session in which the server refused a harmless request.
     refused: Option<Generation>,
+    /// The newest credentials under which the server refused a harmless request.
+    refused_credentials: Option<CredentialsId>,
     /// How many answers in a row called a session lost that was alive.
     false_alarms: u32,
     /// The harmless requests that the server has answered by a result.
@@ -46,6 +48,16 @@ impl Health {
     /// Whether the server has refused a harmless request in this session.
     pub(crate) fn has_refused(&self, generation: Generation) -> bool {
         self.doubts.refused >= Some(generation)
+    }
+
+    /// Notes that the server refused a harmless request under these credentials.
+    pub(crate) fn credentials_refused(&mut self, credentials: CredentialsId) {
+        self.doubts.refused_credentials = self.doubts.refused_credentials.max(Some(credentials));
+    }
+
+    /// Whether the server has refused a harmless request under these credentials.
+    pub(crate) fn has_refused_credentials(&self, credentials: CredentialsId) -> bool {
+        self.doubts.refused_credentials == Some(credentials)
     }
 
     /// Gives up a session in which the server refused a harmless request.

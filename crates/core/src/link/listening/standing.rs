@@ -160,7 +160,7 @@ impl Listening {
             ListenerVerdict::RenewCredentials => {
                 let rejected = rejected.unwrap_or(base.cx.credentials);
                 let challenge = head.challenge.clone();
-                base.credentials.renew_for_stream(&mut base.cx, now, rejected, challenge);
+                base.credentials.renew_on_suspicion(&mut base.cx, now, rejected, challenge);
             }
             ListenerVerdict::Unsupported => base.cx.tell(Event::ListenerUnsupported),
             ListenerVerdict::Wait { until } => base.cx.tell(Event::ListenerLost { retry: until }),

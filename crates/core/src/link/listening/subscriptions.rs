@@ -154,7 +154,7 @@ impl Listening {
     ) {
         let Some(wire_id) = self.listener.wire_id() else { return };
         let Some(to) = base.session.ready().map(|ready| ready.address.clone()) else { return };
-        let asked = Asked { wire_id, carried: to.carried(), assume_unexecuted: &[] };
+        let asked = Asked::own(wire_id, to.carried());
         let reading = read_post(head, body, asked).reading;
         // A server that has never accepted the stream may be anything; calls will find out.
         let is_other =

@@ -214,8 +214,7 @@ impl Outbound {
         if status.is_success() || matches!(notice.kind, NoticeKind::Cancelled { .. }) {
             return self.end_notice(cx, now, id, Ok(()));
         }
-        let is_deferral = status::asks_to_come_back(head);
-        let is_proven = is_deferral || status::is_not_carried_out(status);
+        let is_proven = status::is_not_carried_out(status, 0) || status::is_challenged(head);
         notice.delivery =
             notice.delivery.max(if is_proven { Delivery::Refused } else { Delivery::Unknown });
         if status::is_unauthorized(status)
@@ -230,9 +229,9 @@ impl Outbound {
         }
         let is_trouble = status.is_server_error() || status::is_outage(status);
         let may_repeat = if notice.is_answer() {
-            is_deferral || is_trouble
+            status::is_limit(status) || is_trouble
         } else {
-            is_deferral && notice.resends < cx.policy.resends
+            status::is_limit(status) && notice.resends < cx.policy.resends
         };
         let is_too_late = !notice.is_answer()
             && head.retry_after.is_some_and(|hint| now + hint > notice.began + cx.policy.patience);

@@ -10,6 +10,7 @@ use crate::answer::discovery::{self, Verdict};
 use crate::answer::{PostReading, status};
 use crate::era::Era;
 use crate::exchange::Ending;
+use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::link::context::Context;
 use crate::link::effects::SessionEffect;
@@ -64,7 +65,7 @@ impl Sessions {
         reading: PostReading,
     ) {
         let is_useless = !status::wants_to_be_asked_again(head.status);
-        let is_refused = matches!(reading, PostReading::Answer(_) | PostReading::Rejected(_));
+        let is_refused = matches!(reading, PostReading::Answer(_) | PostReading::Rejected(..));
         if is_useless && is_refused && self.refuses_for_good(head.status) {
             return self.assume_legacy(cx, now);
         }
@@ -73,11 +74,16 @@ impl Sessions {
         }
         match reading {
             // A guard, such as a proxy or a firewall, may answer in JSON-RPC, too.
-            PostReading::Answer(_) | PostReading::Rejected(_) if is_useless => {
+            PostReading::Answer(_) | PostReading::Rejected(..) if is_useless => {
                 self.handshake_failed(cx, now, head.retry_after, Reason::Status(head.status));
             }
             PostReading::Answer(_) => {
-                self.initialize_answered(cx, now, head, PostReading::Rejected(head.status));
+                self.initialize_answered(
+                    cx,
+                    now,
+                    head,
+                    PostReading::Rejected(head.status, Delivery::Unknown),
+                );
             }
             reading => self.initialize_answered(cx, now, head, reading),
         }
@@ -113,7 +119,7 @@ impl Sessions {
         let is_new = renewal.is_discovered;
         let is_refused = match reading {
             PostReading::Answer(answer) => answer.error().is_some(),
-            PostReading::Rejected(status) => status::refuses_the_form(*status),
+            PostReading::Rejected(status, _) => status::refuses_the_form(*status),
             _ => false,
         };
         if is_new || !is_refused || !self.era.is_open() {

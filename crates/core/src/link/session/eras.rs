@@ -24,10 +24,11 @@ use std::time::Duration;
 use super::Sessions;
 use super::last_resort::LastResort;
 use super::renewal::{Opening, Opens, Ready, Session, Stage};
-use crate::answer::{PostAnswer, PostReading, is_from_the_other_era, status};
+use crate::answer::{PostAnswer, PostReading, is_from_the_other_era};
 use crate::era::{Carrier, Era, Eras};
 use crate::event::Event;
 use crate::exchange::{EraDoubt, RefusedBy, Sent};
+use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::ids::Generation;
 use crate::link::attempts::Owner;
@@ -185,7 +186,7 @@ impl Sessions {
         // These codes refuse the form of a request, before the server looks at what it asks.
         let is_form = answer.named.is_some()
             && matches!(refusal.code, Some(HEADER_MISMATCH | UNSUPPORTED_VERSION));
-        let is_proof = is_form || status::is_not_carried_out(head.status);
+        let is_proof = is_form || matches!(reading, PostReading::Rejected(_, Delivery::Refused));
         Some(EraDoubt { otherwise: reading.clone(), refusal, is_proof })
     }
 
@@ -197,7 +198,7 @@ impl Sessions {
     ) -> bool {
         let answer = match reading {
             PostReading::Answer(answer) => Some(answer),
-            PostReading::Rejected(_) => None,
+            PostReading::Rejected(..) => None,
             _ => return false,
         };
         let is_pinned = self.era.allowed != Eras::Either;

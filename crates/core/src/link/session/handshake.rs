@@ -194,7 +194,7 @@ impl Sessions {
             Opens::Discover => Carried::Stateless,
             Opens::Initialize(_) => Carried::Handshake,
         };
-        let asked = Asked { wire_id: opening.wire_id, carried, assume_unexecuted: &[] };
+        let asked = Asked::own(opening.wire_id, carried);
         let generation = opening.generation;
         let answer = read_post(&head, body, asked);
         cx.take_in_all(MessageSource::of_session(generation), answer.others);

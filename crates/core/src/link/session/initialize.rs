@@ -55,7 +55,7 @@ impl Sessions {
             PostReading::Interrupted { status, hint } => {
                 self.handshake_failed(cx, now, hint, Reason::Status(status));
             }
-            PostReading::Rejected(status) if self.may_pass(status) => {
+            PostReading::Rejected(status, _) if self.may_pass(status) => {
                 if status::is_not_found(status) {
                     // A 404 may come from something other than the server: the next try begins with the era.
                     self.era.forget();
@@ -70,7 +70,7 @@ impl Sessions {
                 self.handshake_unauthorized(cx, head, MOST_STEP_UPS);
             }
             PostReading::Redirected(to, status) => self.handshake_redirected(cx, to, status),
-            PostReading::Rejected(status) => {
+            PostReading::Rejected(status, _) => {
                 let ending = Ending::new(Kind::rejected(status), Reason::Status(status));
                 self.fail(cx, ending);
             }

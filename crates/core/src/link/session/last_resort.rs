@@ -132,7 +132,7 @@ fn is_refused(status: StatusCode, reading: &PostReading) -> bool {
         return false;
     }
     match reading {
-        PostReading::Rejected(_) => true,
+        PostReading::Rejected(..) => true,
         PostReading::Answer(answer) => {
             answer.error().is_some_and(|error| !is_told_in_modern_words(error.code))
         }
