@@ -59,6 +59,12 @@ pub(crate) fn is_of_a_gateway(status: StatusCode) -> bool {
     matches!(status.as_u16(), 502..=504)
 }
 
+/// Whether a status reports trouble that does not pass by itself: the server does not know the method or the
+/// version of HTTP (501, 505), or the network wants a login (511).
+pub(crate) fn is_lasting_trouble(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 501 | 505 | 511)
+}
+
 /// Whether a status says that the target is gone, which may be the session.
 pub(crate) fn is_gone(status: StatusCode) -> bool {
     matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE)

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use super::NonAnswers;
 use crate::failure::Delivery;
 use crate::moment::Moment;
 
@@ -43,6 +44,8 @@ pub(crate) struct Counters {
     pub(crate) repeated_after_gone: bool,
     /// L16: whether the server was asked for its era because of this call.
     pub(crate) era_asked: bool,
+    /// What came in place of an answer.
+    pub(crate) non_answers: NonAnswers,
     /// The patience used up by earlier waits for a connection or session.
     pub(crate) waited: Duration,
 }

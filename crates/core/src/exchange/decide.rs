@@ -3,16 +3,15 @@
 //! There is one method per thing that can happen, and each names its rows. Nothing here reads a clock, sends
 //! a byte or knows the link; the [`Counters`](super::Counters) say what may still be tried.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
 
-use super::{Doubt, Exchange, Phase, Then, Via};
-use crate::answer::{PostReading, status};
+use super::{Doubt, Exchange, NonAnswer, Phase, Then, Via};
+use crate::answer::PostReading;
 use crate::era::Era;
 use crate::failure::{Cause, Delivery, Failure};
-use crate::head::{Challenge, Redirect};
+use crate::head::Challenge;
 use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
@@ -102,8 +101,8 @@ impl Exchange {
         let Some(live) = self.live() else { return stop(Kind::Interrupted, Reason::Nothing) };
         let (via, is_asked) = (live.via, matches!(live.phase, Phase::Asked));
         if failure.cause.is_misbehaviour() {
-            self.counters.note(Delivery::Unknown);
-            return Ending::of_misbehaviour(failure).into();
+            let what = NonAnswer::Unreadable { cause: failure.cause, is_head: is_asked };
+            return self.not_answered(rules, what, Ending::of_misbehaviour(failure));
         }
         if is_asked && failure.delivery == Delivery::NotSent {
             return self.not_connected(rules, via, failure);
@@ -135,12 +134,12 @@ impl Exchange {
     /// Decides after the answer to a POST.
     pub(crate) fn post_answered(&mut self, rules: &mut Rules<'_>, reading: PostReading) -> Step {
         match reading {
+            // In the modern era no other stream can bring the answer.
+            PostReading::Accepted if rules.era == Era::Modern => {
+                self.never_answered(rules, "accepted, but not answered")
+            }
             PostReading::Accepted => {
                 self.counters.note(Delivery::Unknown);
-                if rules.era == Era::Modern {
-                    // In the modern era no other stream can bring the answer.
-                    return stop(Kind::PeerMisbehaved, Reason::Rule("accepted, but not answered"));
-                }
                 Step::AwaitAnswer { until: rules.now + ANSWER_ELSEWHERE }
             }
             // What redirected may have run the request: only an answer that names it ends that doubt.
@@ -156,13 +155,17 @@ impl Exchange {
                 self.repeat_or_stop(rules, Kind::Interrupted, hint, Reason::Status(status))
             }
             PostReading::Misbehaved(why) => {
-                self.counters.note(Delivery::Unknown);
-                stop(Kind::PeerMisbehaved, Reason::Rule(why))
+                let ending = Ending::new(Kind::PeerMisbehaved, Reason::Rule(why));
+                self.not_answered(rules, self.page(), ending)
             }
             PostReading::NeedsScope { challenge, answer } => {
                 or_answer(self.needs_scope(rules, challenge), answer)
             }
             PostReading::Redirected(to, status) => self.redirected(to, status, Then::Send),
+            PostReading::Rejected(status, _) if status.is_server_error() => {
+                let ending = Ending::new(Kind::rejected(status), Reason::Status(status));
+                self.not_answered(rules, self.page(), ending)
+            }
             PostReading::Rejected(status, delivery) => {
                 self.counters.note(delivery);
                 stop(Kind::rejected(status), Reason::Status(status))
@@ -196,48 +199,29 @@ impl Exchange {
         }
     }
 
-    /// Row 2: decides after a request that is to come back later, and says by `delivery` whether it may have
-    /// run.
-    fn deferred(
-        &mut self,
-        rules: &mut Rules<'_>,
-        status: StatusCode,
-        hint: Option<Duration>,
-        delivery: Delivery,
-    ) -> Step {
-        self.counters.note(delivery);
-        let is_proven = delivery == Delivery::Refused;
-        let kind = if is_proven { Kind::rejected(status) } else { Kind::Interrupted };
-        let ending = Ending::new(kind, Reason::Status(status));
-        if !self.may_follow_a_refusal(rules, is_proven) {
-            return Step::Finish(Err(Ending { retry_after: hint, ..ending }));
-        }
-        let backoff = rules.policy.backoff.full_jitter(self.counters.resends, rules.rng);
-        let wait = self.deferral(rules.policy, hint, backoff);
-        if !self.is_patient(rules, wait) {
-            return Step::Finish(Err(Ending { retry_after: hint, ..ending }));
-        }
-        if rules.now + wait >= self.deadline.at {
-            return ending.with_retry_after(wait).into();
-        }
-        let because = Reason::Status(status);
-        Step::Resend { at: rules.now + wait, because, deferral: Some(status) }
+    /// Row 18: decides when no answer has followed on any stream.
+    pub(crate) fn never_answered(&mut self, rules: &mut Rules<'_>, why: &'static str) -> Step {
+        let ending = Ending::new(Kind::PeerMisbehaved, Reason::Rule(why));
+        self.not_answered(rules, NonAnswer::Accepted, ending)
     }
 
-    /// Row 2: returns how long a server is left alone that asked for time. `hint` is the time that it named, and
-    /// `backoff` the time to wait without one.
-    pub(crate) fn deferral(
-        &self,
-        policy: &RetryPolicy,
-        hint: Option<Duration>,
-        backoff: Duration,
-    ) -> Duration {
-        match hint {
-            // A server that keeps saying "at once" is not believed for ever.
-            Some(hint) if self.counters.resends >= policy.resends => hint.max(backoff),
-            Some(hint) => hint,
-            None => backoff,
+    /// Returns what came in place of an answer.
+    fn page(&self) -> NonAnswer {
+        NonAnswer::Page(self.live().and_then(|live| match &live.phase {
+            Phase::Body(head) => Some((head.status, head.content)),
+            Phase::Asked | Phase::Stream { .. } => None,
+        }))
+    }
+
+    /// Rows 4, 16 and 18: repeats a call that does no harm twice after something that is no answer, until that
+    /// is clearly all that there is to come; else stops.
+    fn not_answered(&mut self, rules: &mut Rules<'_>, what: NonAnswer, ending: Ending) -> Step {
+        self.counters.note(Delivery::Unknown);
+        let is_enough = self.counters.non_answers.is_enough(rules.now, what);
+        if is_enough || !self.origin.is_application() {
+            return ending.into();
         }
+        self.repeat_or_stop(rules, ending.kind, self.hinted(), ending.reason)
     }
 
     /// Rows 3, 7, 8 (exhausted) and 10: repeats a request that may have arrived if that is safe, else stops.
@@ -260,131 +244,10 @@ impl Exchange {
 
     /// Whether the call may be sent again after this wait. Patience is a time, but a few resends are always
     /// tried, for a call that first met trouble long ago.
-    fn is_patient(&mut self, rules: &Rules<'_>, wait: Duration) -> bool {
+    pub(super) fn is_patient(&mut self, rules: &Rules<'_>, wait: Duration) -> bool {
         let since = *self.counters.troubled_since.get_or_insert(rules.now);
         let is_in_time = rules.now + wait <= since + rules.policy.patience;
         rules.policy.resends > 0 && (is_in_time || self.counters.resends < rules.policy.resends)
-    }
-
-    /// Row 5: decides after the server has refused the call because its session is lost. The session is
-    /// renewed once per call; a second loss ends the call and renews nothing.
-    pub(crate) fn session_lost(&mut self, rules: &Rules<'_>) -> Step {
-        self.counters.note(Delivery::Refused);
-        if !self.may_follow_a_refusal(rules, true) {
-            return stop(Kind::SessionLost, Reason::Rule(AFTER_A_REDIRECT));
-        }
-        if self.counters.session_renewed {
-            return stop(Kind::SessionLost, Reason::Rule("lost again after it was renewed"));
-        }
-        self.counters.session_renewed = true;
-        Step::RenewSession
-    }
-
-    /// Row 5: decides when it is unknown whether the session is lost. A request that may be repeated goes out
-    /// in a new one; for any other, the answer stands, and the server may have run it.
-    pub(crate) fn session_unknown(
-        &mut self,
-        rules: &mut Rules<'_>,
-        otherwise: PostReading,
-    ) -> Step {
-        self.counters.note(Delivery::Unknown);
-        let is_repeated = std::mem::replace(&mut self.counters.session_renewed, true);
-        if rules.is_safe && !is_repeated {
-            Step::RenewSession
-        } else {
-            self.post_answered(rules, otherwise)
-        }
-    }
-
-    /// Row 22: decides after a refusal without a challenge, of which it was found out whether the server
-    /// refuses a harmless request under these credentials likewise.
-    pub(crate) fn credentials_judged(&mut self, rules: &Rules<'_>, is_confirmed: bool) -> Step {
-        if is_confirmed {
-            self.counters.note(Delivery::Refused);
-            return self.unauthorized(rules, Then::Send, None);
-        }
-        self.counters.note(Delivery::Unknown);
-        stop(Kind::Unauthorized, Reason::Rule("a harmless request was not refused likewise"))
-    }
-
-    /// Row 22: renews the credentials, once per call.
-    pub(super) fn unauthorized(
-        &mut self,
-        rules: &Rules<'_>,
-        then: Then,
-        challenge: Option<Challenge>,
-    ) -> Step {
-        if !self.may_follow_a_refusal(rules, true) {
-            return stop(Kind::Unauthorized, Reason::Rule(AFTER_A_REDIRECT));
-        }
-        if self.counters.credentials_renewed {
-            return stop(
-                Kind::Unauthorized,
-                Reason::Rule("refused again with renewed credentials"),
-            );
-        }
-        self.counters.credentials_renewed = true;
-        Step::RenewCredentials { then, challenge }
-    }
-
-    /// Row 23: asks for more scope, at most twice.
-    fn needs_scope(&mut self, rules: &Rules<'_>, challenge: Challenge) -> Step {
-        self.counters.note(Delivery::Refused);
-        if !self.may_follow_a_refusal(rules, true) {
-            return stop(Kind::Unauthorized, Reason::Rule(AFTER_A_REDIRECT));
-        }
-        if self.counters.step_ups >= MOST_STEP_UPS {
-            let scope = challenge.missing_scope().cloned().unwrap_or_default();
-            return stop(Kind::Unauthorized, Reason::Said(scope));
-        }
-        self.counters.step_ups += 1;
-        Step::RequestScope(challenge)
-    }
-
-    /// Whether a request may be sent again after a refusal that proves, or not, that it was not carried out.
-    /// After a redirect no refusal proves it: a page configured over errors redirects, too, once the request
-    /// has run.
-    pub(crate) fn may_follow_a_refusal(&self, rules: &Rules<'_>, is_proven: bool) -> bool {
-        rules.is_safe || (is_proven && self.counters.redirects == 0)
-    }
-
-    /// Row 24: stops, because what redirected may have run the request before its target refused it.
-    pub(crate) fn refused_after_a_redirect() -> Step {
-        stop(Kind::Interrupted, Reason::Rule(AFTER_A_REDIRECT))
-    }
-
-    /// Row 24: follows a redirect. Only 307 and 308 keep the request as it is, and what answers at the target
-    /// decides alone: without an answer, the server that redirected may have run the request.
-    pub(super) fn redirected(
-        &mut self,
-        to: Option<Redirect>,
-        status: StatusCode,
-        then: Then,
-    ) -> Step {
-        self.counters.note(Delivery::Unknown);
-        match follow(to, status, self.counters.redirects) {
-            Ok(path) => {
-                self.counters.redirects += 1;
-                self.target = Some(path);
-                Step::Again(then)
-            }
-            Err(reason) => stop(Kind::rejected(status), reason),
-        }
-    }
-}
-
-/// Row 24: returns the path to follow, or why not. A redirect is followed only within its origin, only by
-/// statuses that keep the request as it is, and only a limited number of times.
-pub(crate) fn follow(
-    to: Option<Redirect>,
-    status: StatusCode,
-    followed: u32,
-) -> Result<Arc<str>, Reason> {
-    let is_followed = status::keeps_the_request(status) && followed < MOST_REDIRECTS;
-    match to {
-        Some(Redirect::SameOrigin(path)) if is_followed => Ok(path),
-        Some(to) => Err(Reason::Elsewhere(to.shown().into())),
-        None => Err(Reason::Status(status)),
     }
 }
 
@@ -400,10 +263,5 @@ pub(super) fn stop(kind: Kind, reason: Reason) -> Step {
     Ending::new(kind, reason).into()
 }
 
-const AFTER_A_REDIRECT: &str = "refused where a redirect led";
 /// Row 18: how long the answer may take to come on another stream.
 const ANSWER_ELSEWHERE: Duration = Duration::from_secs(10);
-/// Row 23: how many times more scope is asked for.
-pub(crate) const MOST_STEP_UPS: u32 = 2;
-/// Row 24: how many redirects are followed.
-const MOST_REDIRECTS: u32 = 5;

@@ -19,15 +19,19 @@
 
 mod counters;
 mod decide;
+mod non_answer;
 mod origin;
+mod refusals;
 mod resume;
 mod resume_state;
 mod round;
 mod state;
 
 pub(crate) use counters::Counters;
-pub(crate) use decide::{Ending, MOST_STEP_UPS, Rules, Step, follow};
+pub(crate) use decide::{Ending, Rules, Step};
+pub(crate) use non_answer::{NonAnswer, NonAnswers};
 pub(crate) use origin::{Origin, Purpose};
+pub(crate) use refusals::{MOST_STEP_UPS, follow};
 pub(crate) use resume_state::{Novelty, ResumeState};
 pub(crate) use round::{Round, RoundReply, Wanted};
 pub(crate) use state::{

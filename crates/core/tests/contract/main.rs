@@ -23,6 +23,7 @@ mod proving;
 mod refused_form;
 mod refusing;
 mod resuming;
+mod riding;
 mod rounds;
 mod sending;
 mod sessions;

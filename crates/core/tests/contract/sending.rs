@@ -348,7 +348,7 @@ fn an_event_that_is_no_json_rpc_is_skipped_and_not_resumed_past() {
 fn a_body_that_is_no_json_rpc_stops_the_call() {
     for text in ["what?", "{}", "[1]"] {
         let mut rig = Rig::connected();
-        let id = rig.list();
+        let id = rig.call("deploy");
         let post = rig.post();
 
         rig.answer(&post, 200, Content::Json, text);
@@ -455,7 +455,7 @@ fn a_request_that_is_only_accepted_is_given_10_s_for_its_answer_to_come_elsewher
 #[test]
 fn a_wrong_content_type_or_an_answer_over_the_limit_stops_the_call() {
     let mut rig = Rig::connected();
-    let html = rig.list();
+    let html = rig.call("deploy");
     let post = rig.post();
     rig.answer(&post, 200, Content::Html, "<html>");
     assert_eq!(rig.kind(html), Kind::PeerMisbehaved);

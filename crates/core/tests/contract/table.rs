@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const CONTRACT: &str = include_str!("../../../../docs/recovery.md");
 
 /// The tests of this folder, each of which a row must name.
-const CONTRACT_TESTS: [&str; 22] = [
+const CONTRACT_TESTS: [&str; 23] = [
     include_str!("breaking.rs"),
     include_str!("closing.rs"),
     include_str!("connecting.rs"),
@@ -23,6 +23,7 @@ const CONTRACT_TESTS: [&str; 22] = [
     include_str!("proving.rs"),
     include_str!("refusing.rs"),
     include_str!("resuming.rs"),
+    include_str!("riding.rs"),
     include_str!("rounds.rs"),
     include_str!("sending.rs"),
     include_str!("sessions.rs"),
@@ -31,7 +32,7 @@ const CONTRACT_TESTS: [&str; 22] = [
 ];
 
 /// Other tests that rows may name.
-const OTHER_TESTS: [&str; 14] = [
+const OTHER_TESTS: [&str; 15] = [
     include_str!("../evidence/main.rs"),
     include_str!("../evidence/sequences.rs"),
     include_str!("../properties/main.rs"),
@@ -40,6 +41,7 @@ const OTHER_TESTS: [&str; 14] = [
     include_str!("../../src/answer/unexecuted.rs"),
     include_str!("../../src/answer/words.rs"),
     include_str!("../../src/backoff.rs"),
+    include_str!("../../src/exchange/non_answer.rs"),
     include_str!("../../src/breaker.rs"),
     include_str!("../../src/budget.rs"),
     include_str!("../../src/link/admission/pace.rs"),

@@ -23,8 +23,9 @@ impl Calls {
         }
         match exchange.state {
             State::Accepted { until } if now >= until => {
-                let reason = Reason::Rule("accepted, but no answer followed");
-                self.end(base, now, id, Ending::new(Kind::PeerMisbehaved, reason));
+                self.decide(base, now, id, |exchange, rules| {
+                    exchange.never_answered(rules, "accepted, but no answer followed")
+                });
             }
             State::Waiting(Waiting::Until { at, then }) if now >= at => {
                 self.let_out(base, now, id, then)
