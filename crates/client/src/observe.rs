@@ -95,6 +95,8 @@ impl Observers {
             | Event::ServerFloods
             | Event::SessionRenewalFailed { .. } => warn!(endpoint, ?event, "trouble"),
             Event::BreakerClosed
+            | Event::CallsHeld { .. }
+            | Event::CallsReleased
             | Event::Connected { .. }
             | Event::CredentialsRenewed
             | Event::EraFound { .. }

@@ -42,6 +42,16 @@ pub fn of(event: &Event, now: Moment) -> Wording {
                 format!("the server keeps failing: calls are held back {}", within(*until, now));
             (Trouble, "breakerOpened", words)
         }
+        Event::CallsHeld { until } => {
+            let words = format!(
+                "the server is in trouble: calls that must not run twice wait until it answers; asked {}",
+                within(*until, now)
+            );
+            (Trouble, "callsHeld", words)
+        }
+        Event::CallsReleased => {
+            (Recovery, "callsReleased", "the server answers: calls go out as before".to_owned())
+        }
         // The handshake belongs to no call, and its first request has another name in each era.
         Event::CallEnded { kind: None, attempts: 0, elapsed, .. } => {
             (Detail, "callEnded", format!("the handshake took {}", time(*elapsed)))

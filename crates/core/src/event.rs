@@ -39,6 +39,13 @@ pub enum Event {
         /// What is known about the server having acted.
         delivery: Delivery,
     },
+    /// The server was met in trouble: unsafe calls wait until it answers a harmless request.
+    CallsHeld {
+        /// When that request goes out, if a call waits for it.
+        until: Moment,
+    },
+    /// Unsafe calls go out as before.
+    CallsReleased,
     /// A connect of the link's connect loop failed.
     ConnectFailed {
         /// Why it failed.

@@ -318,6 +318,7 @@ impl ClientBuilder {
         }
         if let Some(time) = self.place.time_to_start() {
             link.give_time_to_start(time);
+            link.hold_no_calls();
         }
         link.prefer_era(self.preferred_era);
         if carries_http_sse {

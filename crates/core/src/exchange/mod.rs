@@ -221,12 +221,14 @@ impl Exchange {
         }
     }
 
-    /// Returns the patience used so far by waits for a connection or a session.
+    /// Returns the patience used so far by waits for a connection, a session or an answer of the server.
     pub(crate) fn waited(&self, now: Moment) -> Duration {
         let current = match self.state {
-            State::Waiting(Waiting::Link { since, .. } | Waiting::Session { since }) => {
-                now.since(since)
-            }
+            State::Waiting(
+                Waiting::Link { since, .. }
+                | Waiting::Probation { since }
+                | Waiting::Session { since },
+            ) => now.since(since),
             _ => Duration::ZERO,
         };
         self.counters.waited.saturating_add(current)

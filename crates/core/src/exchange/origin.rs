@@ -24,6 +24,8 @@ pub(crate) enum Purpose {
     Home,
     /// Whether the server is alive, because a call is silent or the breaker is open.
     Liveness,
+    /// Whether a server in trouble answers.
+    Probation,
     /// The restoring of a new session, which is told what the old one was told.
     Restore,
     /// Whether a session is lost, because an answer says so.

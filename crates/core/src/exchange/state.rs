@@ -117,6 +117,8 @@ pub(crate) enum Waiting {
     Scope,
     /// A session that is new enough; then send. This uses patience.
     Session { since: Moment },
+    /// Proof that a server in trouble answers; then send. This uses patience.
+    Probation { since: Moment },
     /// The result of a question about the session whose stream was lost; then send.
     SessionCheck,
     /// A new list of tools; then send.
@@ -134,6 +136,7 @@ impl Waiting {
             Self::Gate => matches!(awaited, Awaited::Gate),
             Self::Link { .. } => matches!(awaited, Awaited::Link),
             Self::Place => matches!(awaited, Awaited::Place),
+            Self::Probation { .. } => matches!(awaited, Awaited::Probation),
             Self::Scope => matches!(awaited, Awaited::Scope),
             Self::Session { .. } => matches!(awaited, Awaited::Session),
             Self::SessionCheck => matches!(awaited, Awaited::SessionCheck),
@@ -159,6 +162,7 @@ pub(crate) enum Awaited {
     Gate,
     Link,
     Place,
+    Probation,
     Scope,
     Session,
     SessionCheck,

@@ -100,6 +100,10 @@ pub(crate) enum CallEffect {
     PostRead(ExchangeId, Box<PostRead>),
     /// End a subscriber with the server's refusal.
     RefuseSubscriber(ExchangeId, Answer),
+    /// Hold unsafe calls, because the server keeps failing.
+    HoldCalls,
+    /// Let out as many calls as may go to a server that was in trouble.
+    ReleaseFromProbation,
     /// Tell a call whether its credentials were refused for a harmless request, too.
     ResolveCredentials(ExchangeId, bool),
     /// Tell a call what was found out about the era.
@@ -116,7 +120,12 @@ pub(crate) enum CallEffect {
     ReviewSessionWaiters,
     /// Send a refused call once more on the connection that made its session.
     SendHome(ExchangeId, ConnectionId, Arc<Suspicion>),
+    /// Note that the server answered this attempt, or something that was sent after its trouble.
+    ServerAnswered(Option<AttemptId>),
+    /// Note that a handshake succeeded.
+    SessionMade,
     SetGateAlarm,
+    SetProbationAlarm,
     /// Carry out the next step of a call.
     Step(ExchangeId, Box<Step>),
     TakeIn(MessageSource, Message),

@@ -215,6 +215,12 @@ impl Link {
         self.base.session.give_time_to_start(time);
     }
 
+    /// Never holds unsafe calls back after trouble: a local server that died under one is started anew for the
+    /// next.
+    pub const fn hold_no_calls(&mut self) {
+        self.base.admission.probation.switch_off();
+    }
+
     /// Returns the secrets that are masked where errors quote the server, which may repeat what it was sent.
     pub const fn secrets(&mut self) -> &mut Secrets {
         &mut self.base.cx.secrets
@@ -268,6 +274,11 @@ impl Link {
             return Some(Ending::new(Kind::Closed, Reason::Nothing));
         }
         let wait = self.base.health.refuses_for(now)?;
+        let has_patience = !self.base.reach.patience(&self.base.cx.policy).is_zero();
+        if has_patience && !self.base.admission.probation.is_off() {
+            // It waits until the server answers.
+            return None;
+        }
         Some(Ending::new(Kind::BreakerOpen, Reason::Nothing).with_retry_after(wait))
     }
 }

@@ -260,6 +260,7 @@ impl Link {
             Timer::Gates => self.calls.gates_due(&mut self.base, now),
             Timer::Listener => self.listening.due(&mut self.base, &mut self.calls, now),
             Timer::Notice(id) => outbound.notice_due(cx, now, id, reach),
+            Timer::Probation => self.calls.probation_due(&mut self.base, now),
             Timer::Pulse => health.pulse_due(cx, session, self.calls.is_any_silent(now)),
             Timer::Renewal => session.renewal_due(cx, now, reach, is_wanted),
             Timer::Restore => session.restore_more(cx, now, self.calls.restoring()),

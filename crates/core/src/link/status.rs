@@ -58,7 +58,7 @@ pub enum WaitingFor {
     Connection,
     /// New credentials.
     Credentials,
-    /// The time that the server asked for.
+    /// The time that the server asked for, or its answer after trouble.
     Gate,
     /// The answer to the handshake, or the pause before the next one.
     Handshake,
@@ -66,7 +66,7 @@ pub enum WaitingFor {
     Listener,
     /// A notice that is on its way to the server.
     Notice,
-    /// The end of this call's patience while it waits for a connection or a session.
+    /// The end of this call's patience while it waits for a connection, a session or a server in trouble.
     Patience(ExchangeId),
     /// The answer to a ping, or the pause before the next one.
     Ping,
@@ -103,6 +103,7 @@ impl Link {
             || self.base.health.breaker() == breaker::BreakerState::Probing
             || self.calls.await_any(Awaited::Link)
             || self.calls.await_any(Awaited::Session)
+            || self.calls.await_any(Awaited::Probation)
             || self.base.outbound.awaits_link()
     }
 
@@ -111,6 +112,7 @@ impl Link {
         self.base.reach.keeps_connected()
             || self.base.health.is_probing()
             || self.calls.await_any(Awaited::Session)
+            || self.calls.await_any(Awaited::Probation)
             || self.base.outbound.awaits_session()
     }
 
@@ -121,11 +123,12 @@ impl Link {
             breaker::BreakerState::Open { until } => Some(until),
             _ => None,
         };
+        let question = self.base.cx.timers.get(Timer::Probation);
         let calls = self.calls.iter().filter_map(|exchange| match exchange.state {
             State::Waiting(Waiting::Until { at, .. }) => Some(at),
             _ => None,
         });
-        [connect, handshake, probe].into_iter().flatten().chain(calls).min()
+        [connect, handshake, probe, question].into_iter().flatten().chain(calls).min()
     }
 
     pub(super) fn waiting_for(&self, timer: Timer) -> WaitingFor {
@@ -135,7 +138,7 @@ impl Link {
             Timer::Credentials | Timer::Scope => WaitingFor::Credentials,
             Timer::Dial => WaitingFor::Connection,
             Timer::Exchange(id) => self.exchange_waits_for(id),
-            Timer::Gates => WaitingFor::Gate,
+            Timer::Gates | Timer::Probation => WaitingFor::Gate,
             Timer::Listener => WaitingFor::Listener,
             Timer::Notice(_) => WaitingFor::Notice,
             Timer::Pulse => WaitingFor::Ping,
@@ -146,9 +149,9 @@ impl Link {
     fn exchange_waits_for(&self, id: ExchangeId) -> WaitingFor {
         match self.calls.get(id).map(|exchange| &exchange.state) {
             Some(State::Waiting(Waiting::Until { .. })) => WaitingFor::Backoff(id),
-            Some(State::Waiting(Waiting::Link { .. } | Waiting::Session { .. })) => {
-                WaitingFor::Patience(id)
-            }
+            Some(State::Waiting(
+                Waiting::Link { .. } | Waiting::Probation { .. } | Waiting::Session { .. },
+            )) => WaitingFor::Patience(id),
             Some(State::Waiting(Waiting::Gate)) => WaitingFor::Gate,
             Some(State::Waiting(Waiting::Place)) => WaitingFor::Place(id),
             Some(State::Waiting(Waiting::Credentials(_) | Waiting::Scope)) => {

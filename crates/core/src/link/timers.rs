@@ -19,6 +19,7 @@ pub(crate) enum Timer {
     Gates,
     Listener,
     Notice(NoticeId),
+    Probation,
     Pulse,
     Renewal,
     Restore,

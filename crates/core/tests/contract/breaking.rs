@@ -6,7 +6,7 @@ use ridethrough_core::{Eras, Kind, RetryPolicy};
 use crate::rig::{Rig, method, millis, secs, session};
 
 #[test]
-fn five_calls_lost_to_502_open_it_and_new_calls_fail_at_once() {
+fn five_calls_lost_to_502_open_it_and_new_calls_without_patience_fail_at_once() {
     let mut rig = open_breaker();
 
     let id = rig.call("deploy");
@@ -19,7 +19,7 @@ fn five_calls_lost_to_502_open_it_and_new_calls_fail_at_once() {
 
 #[test]
 fn it_refuses_new_calls_only() {
-    let mut rig = Rig::connected();
+    let mut rig = impatient();
     let id = rig.call("slow");
     let slow = rig.post();
     strikes(&mut rig, 5);
@@ -128,7 +128,7 @@ fn a_probe_that_is_answered_401_renews_the_credentials_because_no_call_can() {
 fn a_probe_that_meets_the_other_era_leads_to_a_handshake_because_no_call_can() {
     // Found by the simulator, seed 807 of both eras: a server that is rolled back while the breaker is
     // open refuses every probe by a bare status, which would keep it open for ever.
-    let mut rig = Rig::with(Eras::Either, RetryPolicy::default());
+    let mut rig = Rig::with(Eras::Either, RetryPolicy::never());
     rig.call("deploy");
     let question = rig.post();
     rig.reply(&question, r#"{"supportedVersions":["2026-07-28"]}"#);
@@ -171,7 +171,7 @@ fn an_open_breaker_finds_its_way_back_through_a_rested_connect_loop() {
 #[test]
 fn a_call_whose_resumes_led_nowhere_is_a_strike_and_one_that_cannot_be_resumed_is_none() {
     for (status, is_strike) in [(503, true), (405, false)] {
-        let mut rig = Rig::connected();
+        let mut rig = impatient();
         strikes(&mut rig, 4);
         let id = rig.call("deploy");
         let post = rig.post();
@@ -207,7 +207,7 @@ fn a_probe_that_the_server_puts_off_keeps_it_open_and_does_not_hang() {
 
 #[test]
 fn calls_lost_in_one_outage_are_one_strike() {
-    let mut rig = Rig::connected();
+    let mut rig = impatient();
     for _ in 0..100 {
         rig.call("deploy");
     }
@@ -224,7 +224,7 @@ fn calls_lost_in_one_outage_are_one_strike() {
 
 #[test]
 fn an_answer_to_an_application_request_clears_the_strikes_and_a_handshake_does_not() {
-    let mut rig = Rig::connected();
+    let mut rig = impatient();
     strikes(&mut rig, 4);
     rig.call("deploy");
     let post = rig.post();
@@ -247,7 +247,7 @@ fn an_answer_to_an_application_request_clears_the_strikes_and_a_handshake_does_n
 
 #[test]
 fn sessions_that_are_lost_strike_once_a_generation_and_then_it_opens() {
-    let mut rig = Rig::connected();
+    let mut rig = impatient();
     let mut calls = 0;
 
     while rig.link.status(rig.now).breaker == BreakerState::Closed {
@@ -265,7 +265,7 @@ fn sessions_that_are_lost_strike_once_a_generation_and_then_it_opens() {
 
 #[test]
 fn tool_errors_json_rpc_errors_cancels_and_deadlines_are_no_strikes() {
-    let mut rig = Rig::connected();
+    let mut rig = impatient();
     for _ in 0..10 {
         rig.call("deploy");
         let post = rig.post();
@@ -297,9 +297,16 @@ fn an_unreachable_server_under_probe_keeps_it_open() {
 }
 
 fn open_breaker() -> Rig {
-    let mut rig = Rig::with_policy(RetryPolicy::default());
-    rig.connect();
+    let mut rig = impatient();
     strikes(&mut rig, 5);
+    rig
+}
+
+/// Returns a rig whose calls have no patience, and so are refused while the breaker is open.
+fn impatient() -> Rig {
+    let policy = RetryPolicy::default().builder().patience(secs(0)).first_patience(secs(0));
+    let mut rig = Rig::with_policy(policy.build().expect("it is within bounds"));
+    rig.connect();
     rig
 }
 

@@ -19,6 +19,7 @@ mod listening;
 mod owing;
 mod polling;
 mod preferring;
+mod probation;
 mod proving;
 mod refused_form;
 mod refusing;

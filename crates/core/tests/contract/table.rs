@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const CONTRACT: &str = include_str!("../../../../docs/recovery.md");
 
 /// The tests of this folder, each of which a row must name.
-const CONTRACT_TESTS: [&str; 23] = [
+const CONTRACT_TESTS: [&str; 24] = [
     include_str!("breaking.rs"),
     include_str!("closing.rs"),
     include_str!("connecting.rs"),
@@ -20,6 +20,7 @@ const CONTRACT_TESTS: [&str; 23] = [
     include_str!("owing.rs"),
     include_str!("polling.rs"),
     include_str!("preferring.rs"),
+    include_str!("probation.rs"),
     include_str!("proving.rs"),
     include_str!("refusing.rs"),
     include_str!("resuming.rs"),

@@ -4,11 +4,13 @@
 //!   places   how many calls are out at once
 //!   gates    no new calls while a busy server asks for time
 //!   pace     no more calls in a period than the server was seen to take
+//!   probation  no unsafe calls to a server in trouble until it answers a harmless one
 //! ```
 
 mod gates;
 mod pace;
 mod places;
+mod probation;
 
 pub(crate) use gates::{DueGates, GateKey, gate_of};
 
@@ -23,18 +25,25 @@ use crate::outcome::CallName;
 
 use gates::Gates;
 use places::Places;
+use probation::Probation;
 
-/// The limits on the calls of a link: places in flight, gates and the retry budget.
+/// The limits on the calls of a link: places in flight, gates, the retry budget and probation.
 #[derive(Debug)]
 pub(crate) struct Admission {
     places: Places,
     gates: Gates,
     budget: Budget,
+    pub(crate) probation: Probation,
 }
 
 impl Admission {
     pub(crate) fn new(now: Moment) -> Self {
-        Self { places: Places::new(), gates: Gates::default(), budget: Budget::new(now) }
+        Self {
+            places: Places::new(),
+            gates: Gates::default(),
+            budget: Budget::new(now),
+            probation: Probation::default(),
+        }
     }
 
     /// Returns how many calls the connection can carry at once.

@@ -15,6 +15,7 @@ use crate::link::own_request::{OwnOutcome, OwnRequest};
 use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
+use crate::replay::TrustHints;
 
 /// How long the link waits for an answer when it asks whether a server that closed a gate serves again.
 const QUESTION_LIMIT: Duration = Duration::from_secs(10);
@@ -110,7 +111,8 @@ impl Calls {
 
     /// Handles the gates whose time is up.
     pub(crate) fn gates_due(&self, base: &mut Base, now: Moment) {
-        let oldest = |key: &GateKey| self.iter().find(|it| waits_at(it, key)).map(|it| it.id);
+        let trust = base.cx.policy.trust_hints;
+        let oldest = |key: &GateKey| self.canary_at(key, trust);
         let due = base.admission.due_gates(now, oldest);
         for canary in due.canaries {
             base.cx.then(CallEffect::LetOutIf(canary, Awaited::Gate));
@@ -120,6 +122,14 @@ impl Calls {
             base.cx.then(CallEffect::AskAtGate);
         }
         base.cx.then(CallEffect::SetGateAlarm);
+    }
+
+    /// Returns the call that goes out first: the one that has waited longest at a limit, and behind a 503 the
+    /// first that does no harm twice.
+    fn canary_at(&self, key: &GateKey, trust: TrustHints) -> Option<ExchangeId> {
+        let is_risky = |it: &Exchange| !self.tools.is_safe(&it.call, it.rule, trust);
+        let waiting = self.iter().filter(|it| waits_at(it, key));
+        waiting.min_by_key(|it| key.is_none() && is_risky(it)).map(|it| it.id)
     }
 
     /// Asks the server, for all calls that wait, whether it serves again: one that asked for a long time may
@@ -135,6 +145,9 @@ impl Calls {
     /// Opens the gate of the whole server if it answered the link's own question by a result.
     pub(super) fn gate_told(&self, base: &mut Base, word: &OwnOutcome) {
         let serves = matches!(word, OwnOutcome::Answered(reply) if reply.is_result());
+        if serves {
+            base.cx.then(CallEffect::ServerAnswered(None));
+        }
         if serves && base.admission.served() {
             gates_opened(base, vec![None]);
         }

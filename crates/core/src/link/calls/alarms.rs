@@ -35,6 +35,11 @@ impl Calls {
             {
                 self.try_once_more(base, now, id);
             }
+            State::Waiting(Waiting::Probation { .. })
+                if exchange.waited(now) >= base.reach.patience(&base.cx.policy) =>
+            {
+                self.end_on_probation(base, now, id);
+            }
             State::Waiting(Waiting::Session { .. }) => self.review_session_waiter(base, now, id),
             State::Live(_) => {
                 base.health.ask_about_silence(&mut base.cx, &base.session);
@@ -50,9 +55,9 @@ impl Calls {
             State::Waiting(Waiting::Credentials(_) | Waiting::Scope) => {
                 Reason::Rule("it waited for credentials")
             }
-            State::Waiting(Waiting::Link { .. } | Waiting::Session { .. }) => {
-                self.out_of_patience(base, exchange.id).reason
-            }
+            State::Waiting(
+                Waiting::Link { .. } | Waiting::Probation { .. } | Waiting::Session { .. },
+            ) => self.out_of_patience(base, exchange.id).reason,
             State::Waiting(Waiting::Acknowledgement) => {
                 Reason::Rule("the server did not acknowledge the subscription")
             }
@@ -69,7 +74,11 @@ impl Calls {
             State::Accepted { until } => Some(*until),
             State::Waiting(Waiting::Until { at, .. }) => Some(*at),
             State::Waiting(Waiting::Session { .. }) if base.session.is_under_way() => None,
-            State::Waiting(Waiting::Link { since, .. } | Waiting::Session { since }) => Some(
+            State::Waiting(
+                Waiting::Link { since, .. }
+                | Waiting::Probation { since }
+                | Waiting::Session { since },
+            ) => Some(
                 *since
                     + base.reach.patience(&base.cx.policy).saturating_sub(exchange.counters.waited),
             ),

@@ -151,6 +151,7 @@ impl Calls {
         reading: PostReading,
         is_whole: IsWhole,
     ) {
+        self.note_trouble(base, now, id, &reading);
         match &reading {
             PostReading::Deferred { status, hint, .. } => {
                 self.close_gate(base, now, id, *status, *hint)
@@ -276,6 +277,7 @@ impl Calls {
             // The status is known; only the server's words are missing.
             return self.exchange_body(base, now, id, attempt, None);
         }
+        self.note_failure(base, now, (id, attempt), &failure);
         self.attempt_failed(base, now, id, failure);
     }
 

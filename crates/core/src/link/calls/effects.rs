@@ -47,6 +47,8 @@ impl Calls {
             CallEffect::RefuseSubscriber(id, answer) => {
                 self.refuse_subscriber(base, now, id, answer);
             }
+            CallEffect::HoldCalls => self.trouble(base, now, None),
+            CallEffect::ReleaseFromProbation => self.release_from_probation(base),
             CallEffect::ResolveCredentials(id, is_confirmed) => {
                 self.resolve_credentials(base, now, id, is_confirmed);
             }
@@ -62,7 +64,10 @@ impl Calls {
             CallEffect::SendHome(id, home, refusal) => {
                 self.send_home(base, now, id, home, &refusal);
             }
+            CallEffect::ServerAnswered(attempt) => self.server_answered(base, now, attempt),
+            CallEffect::SessionMade => self.session_made(base, now),
             CallEffect::SetGateAlarm => self.set_gate_alarm(base),
+            CallEffect::SetProbationAlarm => self.set_probation_alarm(base),
             CallEffect::Step(id, step) => self.carry_out(base, now, id, *step),
             CallEffect::TakeIn(source, message) => self.take_in(base, now, source, message),
             CallEffect::WatchLive => self.watch_live(base),

@@ -140,6 +140,16 @@ impl Calls {
             elapsed: now.since(exchange.began),
             delivery,
         });
+        if base.admission.probation.is_on() {
+            let kind = outcome.as_ref().err().map(|error| error.kind);
+            if base.admission.probation.is_out(id) {
+                self.probation_ended(base, now, id, kind);
+            }
+            if kind.is_none() && exchange.sent.is_some() {
+                let attempt = exchange.live().map(|live| live.attempt);
+                base.cx.then(CallEffect::ServerAnswered(carrier.or(attempt)));
+            }
+        }
         base.cx.put(Output::Finish { exchange: id, outcome, lifetime });
         self.canary_returned(base, now, id);
         if base.cx.has_asked() {

@@ -110,6 +110,7 @@ impl Calls {
         }
         let Some(exchange) = self.get(id) else { return };
         match base.admission.pass_gates(now, &exchange.call, id) {
+            Ok(()) if self.must_wait(base, now, id) => self.wait_on_probation(base, now, id),
             Ok(()) => self.post(base, now, id),
             Err((until, status)) => self.wait_at_gate(base, now, id, until, status),
         }

@@ -4,6 +4,7 @@
 //!   letting_out   sending them, for the first time or again, or noting what they wait for
 //!   steps         carrying out what they decide
 //!   admitting     places in flight, and the gates of a busy server
+//!   probation     unsafe calls to a server that was in trouble
 //!   waiting       those that wait together for a connection, a session or credentials
 //!   alarms        their timers
 //!   answers       heads, bodies, ends and failures of their attempts
@@ -31,6 +32,7 @@ mod era_doubts;
 mod letting_out;
 mod messages;
 mod own;
+mod probation;
 mod refused_form;
 mod rounds;
 mod silence;

@@ -192,6 +192,7 @@ impl Calls {
             Purpose::Liveness => {
                 base.health.liveness_told(&mut base.cx, &mut base.session, about, word);
             }
+            Purpose::Probation => self.probation_told(base, now, word),
             Purpose::Session => self.session_told(base, now, about, word, stream),
             Purpose::Restore | Purpose::Tools => {}
         }

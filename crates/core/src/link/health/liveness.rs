@@ -31,6 +31,7 @@ impl Health {
         if let breaker::BreakerState::Open { until } = self.breaker.state() {
             cx.tell(Event::BreakerOpened { until });
             cx.timers.set(Timer::Breaker, Some(until));
+            cx.then(CallEffect::HoldCalls);
         }
     }
 
@@ -38,6 +39,16 @@ impl Health {
     pub(crate) fn strike(&mut self, cx: &mut Context, now: Moment, incident: Incident) {
         if self.breaker.strike(now, incident, &mut cx.rng) {
             self.breaker_opened(cx);
+        }
+    }
+
+    /// Closes the breaker, because the server answered.
+    pub(crate) fn server_answered(&mut self, cx: &mut Context) {
+        if self.breaker.state() != breaker::BreakerState::Closed {
+            self.breaker.probe_answered();
+            self.pulse.askers.breaker = false;
+            cx.timers.set(Timer::Breaker, None);
+            cx.tell(Event::BreakerClosed);
         }
     }
 
@@ -216,6 +227,7 @@ impl Health {
             PingResult::Reply => {
                 self.breaker.probe_answered();
                 cx.tell(Event::BreakerClosed);
+                cx.then(CallEffect::ServerAnswered(None));
             }
             // The pause is for servers that fail; this one only needs a new session.
             PingResult::Lost if !self.pulse.is_second_probe => {

@@ -123,6 +123,7 @@ impl Sessions {
         }
         let is_guessed = self.era.is_guessed();
         self.state = Session::Ready(Ready { since: now, is_guessed, ..ready });
+        cx.then(CallEffect::SessionMade);
         cx.then(ListeningEffect::SessionBegan);
         cx.then(SessionEffect::Restore);
         cx.then(CallEffect::LetOutAll(Awaited::Session));
