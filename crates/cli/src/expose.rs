@@ -14,6 +14,7 @@ pub(crate) mod stop;
 pub(crate) mod threads;
 pub(crate) mod voice;
 
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::pin::pin;
 use std::process::ExitCode;
@@ -123,11 +124,8 @@ async fn serve(
     voice: &Voice,
 ) -> Result<ExitCode> {
     let server = exposed.server();
-    let code = tokio::select! {
-        code = stop.asked() => code,
-        () = accept(listener, &server, tls, MOST_CONNECTIONS, threads) => 1,
-    };
-    drain(&server, voice).await;
+    let accepting = accept(listener, &server, tls, MOST_CONNECTIONS, threads);
+    let code = serve_until_drained(accepting, &server, &mut stop, voice).await;
     // One that has to be killed is killed before.
     let is_closed = timeout(CLOSING, exposed.close()).await.is_ok();
     voice.tell(if is_closed {
@@ -138,8 +136,27 @@ async fn serve(
     Ok(ExitCode::from(code))
 }
 
-/// Lets calls finish. Nothing is told where there are none.
-pub(crate) async fn drain(server: &Server, voice: &Voice) {
+/// Lets connections in until the process is asked to stop and sessions have finished what they do. Returns the
+/// exit code. Clients that cannot connect meanwhile would take their sessions for lost.
+pub(crate) async fn serve_until_drained(
+    accepting: impl Future<Output = Infallible>,
+    server: &Server,
+    stop: &mut ExposeStop,
+    voice: &Voice,
+) -> u8 {
+    let mut accepting = pin!(accepting);
+    let code = tokio::select! {
+        code = stop.asked() => code,
+        never = accepting.as_mut() => match never {},
+    };
+    tokio::select! {
+        () = drain(server, voice) => code,
+        never = accepting => match never {},
+    }
+}
+
+/// Lets sessions finish what they do. Nothing is told where that takes no time.
+async fn drain(server: &Server, voice: &Voice) {
     let mut draining = pin!(server.drain(DRAINING));
     if timeout(SOON, draining.as_mut()).await.is_err() {
         let seconds = DRAINING.as_secs();
@@ -158,9 +175,10 @@ pub(crate) async fn accept(
     tls: Option<Tls>,
     most: usize,
     threads: &ServingThreads,
-) {
+) -> Infallible {
     let places = Arc::new(Semaphore::new(most));
-    while let Ok(place) = places.clone().acquire_owned().await {
+    loop {
+        let place = places.clone().acquire_owned().await.expect("it is never closed");
         let Ok((connection, _)) = listener.accept().await else {
             // The process has too many open files, most likely.
             server.make_room();
@@ -198,8 +216,8 @@ fn hear(voice: &Voice, news: &News, is_verbose: bool) {
 const MOST_CONNECTIONS: usize = 640;
 /// How long calls may take to finish.
 pub(crate) const DRAINING: Duration = Duration::from_secs(30);
-/// How long nothing is said of it.
-const SOON: Duration = Duration::from_millis(500);
+/// How long nothing is said of it: a little more than sessions are given for a further call.
+const SOON: Duration = Duration::from_millis(1500);
 /// A supervisor needs three seconds for the worst of servers.
 pub(crate) const CLOSING: Duration = Duration::from_secs(12);
 /// How much longer the process may take before it is ended in any state.

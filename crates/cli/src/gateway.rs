@@ -33,7 +33,7 @@ use crate::expose::http_flags::HttpFlags;
 use crate::expose::stop::ExposeStop;
 use crate::expose::threads::ServingThreads;
 use crate::expose::voice::Voice;
-use crate::expose::{CLOSING, DRAINING, FAREWELL, accept, drain};
+use crate::expose::{CLOSING, DRAINING, FAREWELL, accept, serve_until_drained};
 use crate::import::{InitArgs, make_config, safe};
 use crate::out;
 use crate::status::StatusServer;
@@ -228,13 +228,14 @@ impl GatewayArgs {
                 None => std::future::pending().await,
             }
         };
-        let code = tokio::select! {
-            code = stop.asked() => code,
-            // More than may stay, so that there is room for those that are being closed.
-            () = accept(listener, &server, tls, connections + 256, &threads) => 1,
-            () = on_socket => 1,
+        let accepting = async {
+            tokio::select! {
+                // More than may stay, so that there is room for those that are being closed.
+                never = accept(listener, &server, tls, connections + 256, &threads) => never,
+                never = on_socket => never,
+            }
         };
-        drain(&server, voice).await;
+        let code = serve_until_drained(accepting, &server, stop, voice).await;
         let closing = async {
             server.close().await;
             gateway.close().await;

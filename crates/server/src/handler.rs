@@ -14,12 +14,12 @@ use http::header::ORIGIN;
 use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
 use percent_encoding::percent_decode_str;
+use ridethrough_core::message::Id;
 use ridethrough_core::message::code;
-use ridethrough_core::message::{Id, Message};
 use ridethrough_core::stateless::REVISION;
 
-use crate::access::AccessPolicy;
-use crate::backend::{Caller, Principal};
+use crate::access::{AccessPolicy, Closed};
+use crate::backend::{Caller, Principal, Unavailable};
 use crate::bodies::{self, Bodies, NoBody};
 use crate::connections::{Connection, Connections};
 use crate::cors;
@@ -35,6 +35,7 @@ use crate::session::{Session, Undelivered};
 use crate::sessions::Sessions;
 use crate::stateless::Stateless;
 use crate::streams::{Carries, STANDING};
+use crate::turned_away::turn_away;
 use crate::verify::Identified;
 
 /// Answers requests.
@@ -108,13 +109,19 @@ impl RequestHandler {
         };
         let identified = match checked {
             Ok(identified) => identified,
+            Err(Closed::Unverifiable { what, retry_after }) => {
+                let why = Unavailable { what, retry_after };
+                return turn_away(request, connection, &self.bodies, &why).await;
+            }
             Err(closed) => return reply::closed(&closed, self.access.resource.as_deref()),
         };
         if self.connections.authenticate(connection).is_err() {
-            return reply::no_place("all connections are in use");
+            let why = reply::full("all connections are in use");
+            return turn_away(request, connection, &self.bodies, &why).await;
         }
         let Some(_room) = connection.hold(bodies::size_of(request.headers())) else {
-            return reply::no_place("the requests of this connection hold too much");
+            let why = reply::full("the requests of this connection hold too much");
+            return turn_away(request, connection, &self.bodies, &why).await;
         };
         let endpoint = endpoint(request.uri().path());
         let Identified { principal, groups } = identified;
@@ -309,13 +316,10 @@ async fn pass(
     if !posted.has_calls() {
         return match session.tell(posted).await {
             Ok(()) => empty(StatusCode::ACCEPTED),
-            Err(undelivered) => not_delivered(session, &undelivered),
+            Err(undelivered) => not_delivered(session, None, &undelivered),
         };
     }
-    let asked = match &*posted.parts {
-        [ParsedMessage { message: Message::Request { id, .. }, .. }] => Some(id.clone()),
-        _ => None,
-    };
+    let asked = posted.id().cloned();
     match (session.ask(posted, carries).await, carries) {
         (Ok(reader), Carries::Everything) if takes_alone => match reader.answer_alone().await {
             Some(answer) => reply::json(StatusCode::OK, answer),
@@ -323,7 +327,7 @@ async fn pass(
         },
         (Ok(reader), Carries::Everything) => reply::events(Vec::new(), reader),
         (Ok(reader), Carries::Answers) => answers(reader, asked.as_ref(), is_batch).await,
-        (Err(undelivered), _) => not_delivered(session, &undelivered),
+        (Err(undelivered), _) => not_delivered(session, asked.as_ref(), &undelivered),
     }
 }
 
@@ -339,11 +343,11 @@ async fn answers(mut reader: Reader, asked: Option<&Id>, is_batch: bool) -> Repl
     }
 }
 
-fn not_delivered(session: &Session, undelivered: &Undelivered) -> Reply {
+fn not_delivered(session: &Session, id: Option<&Id>, undelivered: &Undelivered) -> Reply {
     match undelivered {
         Undelivered::NotTaken(why) => reply::not_taken(posted::Refused::NotTaken(*why)),
         Undelivered::Over => reply::no_session(story(session).as_deref()),
-        Undelivered::TooLate => reply::no_place("the server of this session reads nothing"),
+        Undelivered::TooLate => reply::no_place(id, "the server of this session reads nothing"),
     }
 }
 

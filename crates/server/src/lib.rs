@@ -52,6 +52,7 @@ mod stateless;
 mod streams;
 mod tls;
 mod token;
+mod turned_away;
 mod verify;
 mod watched_stream;
 

@@ -3,6 +3,7 @@
 //! Work in proportion to the size of a body is done here, outside of every lock.
 
 use bytes::Bytes;
+use ridethrough_core::message::{Id, Message};
 
 use crate::aside::aside;
 use crate::bodies::BodyRoom;
@@ -57,6 +58,16 @@ impl Posted {
     /// Whether it takes room that other bodies may need.
     pub(crate) const fn is_large(&self) -> bool {
         self.room.is_shared()
+    }
+
+    /// The id of the request that it is, if it is one alone.
+    pub(crate) fn id(&self) -> Option<&Id> {
+        match &*self.parts {
+            [ParsedMessage { message: Message::Request { id, .. }, .. }] if !self.is_batch => {
+                Some(id)
+            }
+            _ => None,
+        }
     }
 
     /// Whether it contains a request.

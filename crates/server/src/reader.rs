@@ -23,6 +23,8 @@ pub(crate) struct Reader {
     primes: bool,
     /// Whether the stream ends here, even if more events come.
     is_leaving: bool,
+    /// Whether it was opened while the server was being drained, and so by a client that came again.
+    is_late: bool,
 }
 
 /// One piece of a stream, as it is written.
@@ -45,7 +47,9 @@ impl Reader {
         primes: bool,
     ) -> Self {
         let session = visit.0.clone();
-        Self { session, visit: Some(visit), stream, ticket, cursor, primes, is_leaving: false }
+        let is_late = session.drain.has_begun();
+        let visit = Some(visit);
+        Self { session, visit, stream, ticket, cursor, primes, is_leaving: false, is_late }
     }
 
     /// Creates a reader that does not keep its session in use.
@@ -55,7 +59,8 @@ impl Reader {
         ticket: Ticket,
         cursor: u64,
     ) -> Self {
-        Self { session, visit: None, stream, ticket, cursor, primes: false, is_leaving: false }
+        let (visit, primes, is_leaving, is_late) = (None, false, false, false);
+        Self { session, visit, stream, ticket, cursor, primes, is_leaving, is_late }
     }
 
     /// Releases the stream, which goes on collecting.
@@ -96,12 +101,22 @@ impl Reader {
             tokio::select! {
                 biased;
                 () = self.ticket.notified() => {}
-                () = session.drain.begins(), if self.stream == STANDING && self.visit.is_some() => {
+                () = self.is_sent_away(), if self.stream == STANDING && self.visit.is_some() => {
                     self.is_leaving = true;
                     return Some(Piece::Farewell);
                 }
                 () = sleep(SILENCE) => return Some(Piece::Nothing),
             }
+        }
+    }
+
+    /// Waits until the client is to open the stream elsewhere. One that comes back here keeps it for as long as
+    /// its session is served.
+    async fn is_sent_away(&self) {
+        if self.is_late {
+            self.session.drain.leaves().await;
+        } else {
+            self.session.drain.begins().await;
         }
     }
 

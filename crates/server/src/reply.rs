@@ -90,10 +90,14 @@ pub(crate) fn array(first: Bytes, reader: Reader) -> Reply {
     with(reply(StatusCode::OK, body), CONTENT_TYPE, JSON)
 }
 
-/// Returns 503: there is no place for the connection, for this reason.
-pub(crate) fn no_place(why: &str) -> Reply {
-    let why = Unavailable { what: why.to_owned(), retry_after: Duration::from_secs(1) };
-    unavailable(None, &why)
+/// Returns 503: there is no place for the request, for this reason.
+pub(crate) fn no_place(id: Option<&Id>, why: &str) -> Reply {
+    unavailable(id, &full(why))
+}
+
+/// Returns why there is no place, in words. There may be one in a moment.
+pub(crate) fn full(why: &str) -> Unavailable {
+    Unavailable { what: why.to_owned(), retry_after: Duration::from_secs(1) }
 }
 
 /// Returns the answer to a request that the access policy refuses. It says where a token is to be had, if that
@@ -144,15 +148,22 @@ pub(crate) fn metadata(resource: &ProtectedResource) -> Reply {
     with(reply, CACHE_CONTROL, "max-age=300")
 }
 
-/// Returns 503: no session can begin now. `Retry-After` is rounded up, and is at least a second, so that a
-/// client never comes back too early.
+/// Returns 503: the request cannot be taken now, and nothing was run. `Retry-After` is rounded up, and is at least
+/// a second, so that a client never comes back too early.
+///
+/// A status says nothing of whether a call has run, because proxies make it too. That the error names the request
+/// and says `mayHaveRun: false` is the proof.
 pub(crate) fn unavailable(id: Option<&Id>, why: &Unavailable) -> Reply {
     let Unavailable { what, retry_after } = why;
     let seconds = whole_seconds(*retry_after).max(1);
     let message = format!("{what}; nothing was run; come again in {seconds} s");
-    let reply =
-        json(StatusCode::SERVICE_UNAVAILABLE, error(id, code::SERVER_ERROR, &message, None));
-    come_again(reply, *retry_after)
+    let data = serde_json::json!({
+        "kind": "unavailable",
+        "mayHaveRun": false,
+        "retryAfterMs": seconds * 1000,
+    });
+    let body = error(id, code::SERVER_ERROR, &message, Some(data));
+    come_again(json(StatusCode::SERVICE_UNAVAILABLE, body), *retry_after)
 }
 
 /// Adds `Retry-After`, rounded up to whole seconds, of which there is at least one.

@@ -5,16 +5,20 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::header::CONNECTION;
+use http::{HeaderValue, Version};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{sleep, timeout};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::access::AccessPolicy;
 use crate::answered::Answered;
 use crate::backend::{Backend, Caller, Principal};
 use crate::connections::{Connections, OpenConnection};
+use crate::drain::Drain;
 use crate::handler::RequestHandler;
 use crate::news::SessionNews;
 use crate::sessions::Sessions;
@@ -51,7 +55,7 @@ impl Server {
     }
 
     /// Answers all requests on one connection, in HTTP/1.1 or HTTP/2 as the client begins, until it ends, is
-    /// silent for too long, must make room for another, or the server is drained.
+    /// silent for too long, must make room for another, or the server has drained.
     pub async fn serve(&self, connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
         let admitted = self.connections.admit();
         let stream = WatchedStream { stream: connection, connection: admitted.connection.clone() };
@@ -96,12 +100,21 @@ impl Server {
         known: Option<Principal>,
     ) {
         let (handler, open) = (self.handler.clone(), admitted.connection.clone());
+        let drain = self.handler.sessions.drain.clone();
+        let is_http_2 = Arc::new(Notify::new());
+        let seen = is_http_2.clone();
         let service = service_fn(move |request| {
             let (handler, connection, known) = (handler.clone(), open.clone(), known.clone());
             let answering = connection.answer();
+            let seen = seen.clone();
             async move {
                 let version = request.version();
-                let reply = handler.answer(request, &connection, known).await;
+                let mut reply = handler.answer(request, &connection, known).await;
+                if version == Version::HTTP_2 {
+                    seen.notify_one();
+                } else if handler.sessions.drain.has_begun() {
+                    reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
                 Ok::<_, Infallible>(reply.map(|body| Answered::new(body, answering, version)))
             }
         });
@@ -115,7 +128,7 @@ impl Server {
             // The client notices a broken connection; calls under way can be resumed.
             _ = serving.as_mut() => return,
             () = must_close.as_mut() => return,
-            () = self.handler.sessions.drain.begins() => serving.as_mut().graceful_shutdown(),
+            () = must_be_left(&drain, &is_http_2) => serving.as_mut().graceful_shutdown(),
         }
         tokio::select! {
             biased;
@@ -124,17 +137,29 @@ impl Server {
         }
     }
 
-    /// Lets calls finish, for as long as this at most: no session begins, standing streams end and ask to be
-    /// opened again elsewhere, and connections are closed after their last answer. Returns whether all have
-    /// finished.
+    /// Lets sessions finish what they do, for as long as this at most, and then closes all connections. Returns
+    /// whether all have finished.
+    ///
+    /// Meanwhile connections are to be let in as before: calls of sessions that exist are answered, and everything
+    /// else is refused in a form that says that nothing was run. Each connection is closed after its next answer,
+    /// and standing streams end once, so that clients may find another server. It is over when nothing is under way
+    /// and no session has made a call for a second.
     pub async fn drain(&self, longest: Duration) -> bool {
-        self.handler.sessions.drain.begin();
+        let (sessions, until) = (&self.handler.sessions, Instant::now() + longest);
+        sessions.drain.begin();
         let finished = async {
-            while !self.connections.is_empty() || self.handler.sessions.is_busy() {
+            while sessions.is_at_work() {
                 sleep(LOOK).await;
             }
         };
-        timeout(longest, finished).await.is_ok()
+        let has_finished = timeout_at(until, finished).await.is_ok();
+        sessions.drain.leave();
+        let closed = async {
+            while !self.connections.is_empty() {
+                sleep(LOOK).await;
+            }
+        };
+        timeout_at(until, closed).await.is_ok() && has_finished
     }
 
     /// Closes the connection that was silent for longest among those that have not shown the token, for when
@@ -157,6 +182,23 @@ impl Server {
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Server").finish_non_exhaustive()
+    }
+}
+
+/// Waits until a connection is to be closed after what is being answered on it.
+///
+/// In HTTP/2 that is when draining begins, because the client is told which requests are still answered. In
+/// HTTP/1.1 a connection that is closed between two answers may cut the next request, so the last answer says
+/// `connection: close` instead.
+async fn must_be_left(drain: &Drain, is_http_2: &Notify) {
+    let goes_away = async {
+        drain.begins().await;
+        is_http_2.notified().await;
+    };
+    tokio::select! {
+        biased;
+        () = drain.leaves() => {}
+        () = goes_away => {}
     }
 }
 

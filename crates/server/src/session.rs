@@ -110,6 +110,13 @@ impl Session {
         }
     }
 
+    /// Whether a call is under way, or one was so shortly before `now` that the next may follow.
+    pub(crate) fn is_at_work(&self, now: Instant) -> bool {
+        let state = self.lock();
+        let is_busy = state.streams.is_busy() || now < state.last_use + BETWEEN_CALLS;
+        is_busy && state.over.is_none()
+    }
+
     /// Returns since when the session is unused; `None` if a request, a stream or a call is open, or if it is
     /// about to end.
     pub(crate) fn unused_since(&self) -> Option<Instant> {
@@ -257,6 +264,8 @@ impl Drop for Visit {
     }
 }
 
+/// The time in which a client that works makes its next call.
+const BETWEEN_CALLS: Duration = Duration::from_secs(1);
 /// How long a large message waits for a backend that reads nothing.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// How long a call may run without its client.

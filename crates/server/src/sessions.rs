@@ -69,9 +69,7 @@ impl Sessions {
         self: &Arc<Self>,
         caller: &Caller,
     ) -> Result<Arc<Session>, Unavailable> {
-        if self.drain.has_begun() || self.is_closing.load(Ordering::Relaxed) {
-            return Err(unavailable("the server is being stopped".to_owned(), FULL));
-        }
+        self.check_begins()?;
         let place = self.place().await?;
         let id = random_id().map_err(|error| unavailable(error.to_string(), FULL))?;
         let Conversation { outbox, inbox, open, presence } = self.backend.open(caller).await?;
@@ -94,6 +92,14 @@ impl Sessions {
             session.end(CLOSING);
         }
         Ok(session)
+    }
+
+    /// Refuses what is new if the server is being stopped.
+    pub(crate) fn check_begins(&self) -> Result<(), Unavailable> {
+        if self.drain.has_begun() || self.is_closing.load(Ordering::Relaxed) {
+            return Err(unavailable(CLOSING.to_owned(), FULL));
+        }
+        Ok(())
     }
 
     /// The session of this id, if it belongs to this caller; also one that is over, for a while.
@@ -132,9 +138,10 @@ impl Sessions {
         self.backend.name()
     }
 
-    /// Whether a call of any session is under way.
-    pub(crate) fn is_busy(&self) -> bool {
-        self.table().by_id.values().any(|session| session.lock().streams.is_busy())
+    /// Whether a client of any session is at work.
+    pub(crate) fn is_at_work(&self) -> bool {
+        let now = Instant::now();
+        self.table().by_id.values().any(|session| session.is_at_work(now))
     }
 
     /// Ends all sessions, and waits until their conversations have ended.

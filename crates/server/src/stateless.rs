@@ -122,8 +122,13 @@ impl Stateless {
         let mut request = match reading.await {
             Some(Ok(request)) => request,
             Some(Err(refusal)) => return refused(&id, refusal),
-            None => return reply::no_place("the server is being stopped"),
+            None => return reply::no_place(Some(&id), "the server is being stopped"),
         };
+        if !request.round.is_held(&self.holds)
+            && let Err(stopping) = self.sessions.check_begins()
+        {
+            return reply::unavailable(Some(&id), &stopping);
+        }
         // A conversation may end between the moment that it is found and the moment that it is used. What was
         // not sent can be sent in another.
         for _ in 0..2 {
@@ -202,7 +207,9 @@ impl Stateless {
             }
             Err(Undelivered::Over) => Err(ConversationOver),
             Err(Undelivered::NotTaken(why)) => Ok(reply::not_taken(Refused::NotTaken(why))),
-            Err(Undelivered::TooLate) => Ok(reply::no_place("the server reads nothing")),
+            Err(Undelivered::TooLate) => {
+                Ok(reply::no_place(Some(&request.id), "the server reads nothing"))
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! The socket is readable and writable by its owner alone, and who connects must be the owner: the system
 //! says who that is.
 
+use std::convert::Infallible;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
@@ -56,9 +57,10 @@ impl OwnersSocket {
     }
 
     /// Serves everybody who connects and is the owner.
-    pub(super) async fn accept(&self, server: &Server, threads: &ServingThreads) {
+    pub(super) async fn accept(&self, server: &Server, threads: &ServingThreads) -> Infallible {
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-        while let Ok(place) = places.clone().acquire_owned().await {
+        loop {
+            let place = places.clone().acquire_owned().await.expect("it is never closed");
             let Ok((connection, _)) = self.listener.accept().await else {
                 // The process has too many open files, most likely.
                 server.make_room();

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use ridethrough::Error;
 use ridethrough::error::Delivery;
+use ridethrough::{Era, Error};
 use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -66,23 +66,79 @@ async fn asked_to_end_it_lets_calls_finish_and_sends_streams_elsewhere() {
     }
 }
 
-/// Begins a session, and opens its standing stream.
-async fn standing_stream(address: &str) -> TcpStream {
+/// Clients that cannot connect while a server stops take their sessions for lost, before they are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn asked_to_end_it_answers_its_sessions_and_refuses_new_ones_until_nothing_is_under_way() {
+    let home = Home::new();
+    home.configure(&[("a", "")]);
+    let mut gateway = home.start("127.0.0.1:0").await;
+    let (first, second) = (gateway.client(Era::Legacy), gateway.client(Era::Legacy));
+    second.call_tool("a_echo", ()).await.unwrap();
+    let slow = tokio::spawn(first.call_tool("a_slow", ()).into_future());
+    eventually("it runs", || home.notes("slow ").len() == 1).await;
+
+    gateway.signal(Signal::TERM);
+    let refused = loop {
+        let answer = hello(&gateway.address()).await;
+        if answer.starts_with("HTTP/1.1 503 ") {
+            break answer;
+        }
+    };
+    let late = second.call_tool("a_echo", ()).await.unwrap();
+    let slow = slow.await.unwrap().unwrap();
+    let ended = timeout(PATIENCE, gateway.process.wait()).await.unwrap().unwrap();
+
+    assert!(refused.contains("\r\nretry-after: ") && refused.contains(r#""id":0"#), "{refused}");
+    assert!(refused.contains(r#""mayHaveRun":false"#), "{refused}");
+    assert_eq!((late.text(), slow.text()), ("hello of a".into(), "slow of a".into()));
+    assert_eq!(ended.code(), Some(143));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_signal_ends_it_at_once() {
+    let home = Home::new();
+    home.configure(&[("a", "")]);
+    let mut gateway = home.start("127.0.0.1:0").await;
+    let client = gateway.client(Era::Legacy);
+    let _hanging = tokio::spawn(client.call_tool("a_hang", ()).into_future());
+    eventually("it runs", || home.notes("hang ").len() == 1).await;
+
+    gateway.signal(Signal::TERM);
+    while !hello(&gateway.address()).await.starts_with("HTTP/1.1 503 ") {}
+    let began = Instant::now();
+    gateway.signal(Signal::TERM);
+    let ended = timeout(PATIENCE, gateway.process.wait()).await.unwrap().unwrap();
+
+    assert_eq!(ended.code(), Some(143));
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+/// Asks for a session, and returns the whole answer.
+async fn hello(address: &str) -> String {
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}"#;
-    let head = format!(
-        "host: {address}\r\nauthorization: Bearer {TOKEN}\r\naccept: application/json, text/event-stream\r\n"
-    );
-    let mut first = TcpStream::connect(address).await.unwrap();
-    let length = hello.len();
+    let (head, length) = (head(address), hello.len());
+    let mut connection = TcpStream::connect(address).await.unwrap();
     let ask = format!(
         "POST /mcp HTTP/1.1\r\n{head}connection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{hello}"
     );
-    first.write_all(ask.as_bytes()).await.unwrap();
+    connection.write_all(ask.as_bytes()).await.unwrap();
     let mut answer = String::new();
-    timeout(PATIENCE, first.read_to_string(&mut answer)).await.unwrap().unwrap();
+    timeout(PATIENCE, connection.read_to_string(&mut answer)).await.unwrap().unwrap();
+    answer
+}
+
+fn head(address: &str) -> String {
+    format!(
+        "host: {address}\r\nauthorization: Bearer {TOKEN}\r\naccept: application/json, text/event-stream\r\n"
+    )
+}
+
+/// Begins a session, and opens its standing stream.
+async fn standing_stream(address: &str) -> TcpStream {
+    let answer = hello(address).await;
     let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
-    let ask = format!("GET /mcp HTTP/1.1\r\n{head}mcp-session-id: {session}\r\n\r\n");
+    let ask = format!("GET /mcp HTTP/1.1\r\n{}mcp-session-id: {session}\r\n\r\n", head(address));
     stream.write_all(ask.as_bytes()).await.unwrap();
     stream
 }

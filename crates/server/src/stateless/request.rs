@@ -131,8 +131,12 @@ impl Round {
 
     /// Whether this is a round of the backend's own, and not of a call that is held here.
     pub(crate) fn is_backends(&self, holds: &Holds) -> bool {
-        let is_foreign = |state: &String| !holds.has_sealed(state);
-        self.is_understood && self.state.as_ref().is_some_and(is_foreign)
+        self.is_understood && self.state.is_some() && !self.is_held(holds)
+    }
+
+    /// Whether this is a round of a call that is held here.
+    pub(crate) fn is_held(&self, holds: &Holds) -> bool {
+        self.state.as_ref().is_some_and(|state| holds.has_sealed(state))
     }
 }
 

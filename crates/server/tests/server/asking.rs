@@ -268,7 +268,7 @@ async fn a_principal_that_never_comes_back_keeps_no_other_from_being_asked() {
 }
 
 /// Makes a call that asks one question. Returns the call as the backend heard it, and its state.
-async fn asked(rig: &mut Rig, puppet: &mut Puppet) -> (Value, String) {
+pub(crate) async fn asked(rig: &mut Rig, puppet: &mut Puppet) -> (Value, String) {
     let asked = rig.begin_to_send(call(1));
     let heard = puppet.hear().await;
     puppet.ask("q").await;
@@ -277,7 +277,7 @@ async fn asked(rig: &mut Rig, puppet: &mut Puppet) -> (Value, String) {
 }
 
 /// Returns the call again, with answers.
-fn back(id: u64, state: &str, responses: Value) -> Request<Full<Bytes>> {
+pub(crate) fn back(id: u64, state: &str, responses: Value) -> Request<Full<Bytes>> {
     let params = json!({"name": "t", "arguments": {"a": 1}, "requestState": state, "inputResponses": responses});
     ask(id, "tools/call", able(params))
 }

@@ -4,8 +4,10 @@
 
 mod asking;
 mod calling;
+mod draining;
 mod encrypting;
 mod listening;
+mod refusing;
 mod rig;
 mod serving;
 mod sizes;

@@ -193,7 +193,7 @@ async fn a_call_that_does_not_end_is_waited_for_as_long_as_was_said() {
     assert_eq!(began.elapsed().as_secs(), 30);
 }
 
-async fn begin(rig: &mut Rig) -> (String, crate::rig::Puppet) {
+pub(crate) async fn begin(rig: &mut Rig) -> (String, crate::rig::Puppet) {
     let begun = rig.begin_to_send(post(&hello().to_string()));
     let mut puppet = rig.puppet().await;
     let asked = puppet.hear().await;
@@ -202,7 +202,7 @@ async fn begin(rig: &mut Rig) -> (String, crate::rig::Puppet) {
     (session, puppet)
 }
 
-fn hello() -> Value {
+pub(crate) fn hello() -> Value {
     json!({"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}})
 }
 

@@ -69,10 +69,12 @@ async fn who_has_no_token_is_told_who_gives_one() {
 async fn a_token_that_cannot_be_checked_now_is_not_called_wrong() {
     let rig = rig();
 
-    let refused = rig.send(by("later", post("{}"))).await;
+    let mut refused = rig.send(by("later", post(r#"{"id":7,"method":"ping"}"#))).await;
 
     assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (503, Some("30")));
     assert_eq!(refused.header("www-authenticate"), None);
+    let body = refused.json().await;
+    assert_eq!((&body["id"], &body["error"]["data"]["mayHaveRun"]), (&json!(7), &json!(false)));
 }
 
 #[tokio::test(start_paused = true)]
