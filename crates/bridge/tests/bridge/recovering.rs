@@ -16,7 +16,11 @@ async fn a_new_session_is_told_all_that_the_host_had_set() {
     host.call(3, "echo").await;
     let heard = host.hear_for(secs(10)).await;
 
-    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert_eq!(heard.len(), 2, "{heard:?}");
+    // Nobody told the host of an update while there was no session.
+    let updated: Vec<_> = heard.iter().filter(|it| it["params"]["uri"] == "lab://note").collect();
+    assert_eq!(updated.len(), 1, "{heard:?}");
+    assert_eq!(updated[0]["method"], "notifications/resources/updated");
     for method in ["initialize", "logging/setLevel", "resources/subscribe"] {
         let params: Vec<_> =
             rig.bodies(&When::method(method)).iter().map(|it| params(it)).collect();

@@ -2,7 +2,9 @@
 
 use ridethrough_core::head::Content;
 use ridethrough_core::message::Answer;
-use ridethrough_core::{Cause, Delivery, Event, Failure, Kind, Request, RetryPolicy, Verb};
+use ridethrough_core::{
+    Cause, Delivered, Delivery, Event, Failure, Kind, Request, RetryPolicy, Verb,
+};
 
 use crate::rig::{Rig, body, head, json, method, millis, secs, session, wire_id};
 
@@ -694,6 +696,34 @@ fn ten_thousand_subscriptions_are_restored_a_few_at_a_time() {
     assert!(rig.now.since(began) >= secs(90), "a hundred a second: {:?}", rig.now.since(began));
 }
 
+/// Nobody told the application of updates while the session was gone.
+#[test]
+fn what_is_watched_is_told_to_be_looked_at_once_its_session_is_renewed() {
+    let mut rig = subscribed(2);
+    assert_eq!(updated(&rig), Vec::<String>::new(), "there was no gap");
+    lose_session(&mut rig);
+    assert_eq!(updated(&rig), Vec::<String>::new(), "it is not watched yet");
+
+    for request in std::mem::take(&mut rig.sent) {
+        rig.reply(&request, "{}");
+    }
+    rig.advance(secs(60));
+
+    assert_eq!(updated(&rig), [r#"{"uri":"file:///0"}"#, r#"{"uri":"file:///1"}"#]);
+}
+
+#[test]
+fn a_resource_that_cannot_be_watched_again_is_not_told_to_be_looked_at() {
+    let mut rig = subscribed(1);
+    lose_session(&mut rig);
+
+    for request in std::mem::take(&mut rig.sent) {
+        rig.refuse(&request, 200, -32602, "no such resource");
+    }
+
+    assert_eq!(updated(&rig), Vec::<String>::new());
+}
+
 #[test]
 fn a_subscription_that_meets_trouble_is_restored_again_and_told_if_it_cannot_be() {
     let mut rig = subscribed(1);
@@ -999,6 +1029,19 @@ fn subscribed(count: usize) -> Rig {
     }
     rig.requests = 0;
     rig
+}
+
+/// The params of what was told of resources.
+fn updated(rig: &Rig) -> Vec<String> {
+    let params = rig.delivered.iter().filter_map(|delivered| match delivered {
+        Delivered::Notification { method, params, .. }
+            if &**method == "notifications/resources/updated" =>
+        {
+            Some(params.as_ref()?.as_str().to_owned())
+        }
+        _ => None,
+    });
+    params.collect()
 }
 
 fn lose_session(rig: &mut Rig) {

@@ -1,9 +1,9 @@
 //! The standing stream: it is optional and isolated, and there are never two.
 
 use ridethrough_core::head::Content;
-use ridethrough_core::{Delivered, Event, Kind, Outgoing, Verb};
+use ridethrough_core::{CallOptions, Delivered, Event, Kind, Outgoing, Request, Verb};
 
-use crate::rig::{Rig, head, method, millis, resumes_after, secs, session};
+use crate::rig::{Rig, head, json, method, millis, resumes_after, secs, session};
 
 const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
@@ -226,6 +226,40 @@ fn there_are_never_two_at_a_time() {
     assert_eq!(open, 1, "the new session has its own");
     assert!(rig.aborted.contains(&get.attempt), "and the old one's is closed");
     assert!(rig.is_open(id));
+}
+
+/// A stream that cannot be resumed may have missed updates, also while its session lives.
+#[test]
+fn what_is_watched_is_told_to_be_looked_at_after_a_gap_at_a_hundred_a_second() {
+    let (mut rig, mut get) = listening();
+    for number in 0..100 {
+        let params = Some(json(&format!(r#"{{"uri":"a:{number}"}}"#)));
+        let method = "resources/subscribe".into();
+        rig.send(Request { method, params, options: CallOptions::default() });
+        let post = rig.post();
+        rig.reply(&post, "{}");
+    }
+    rig.open(&get);
+    let mut told = Vec::new();
+    for gap in [secs(0), secs(5)] {
+        rig.end(&get);
+        while rig.sent.is_empty() {
+            rig.advance(millis(100));
+        }
+        get = rig.get();
+        rig.advance(gap);
+        rig.open(&get);
+        told.push(updates(&rig));
+        rig.advance(millis(500));
+        told.push(updates(&rig));
+    }
+
+    rig.advance(secs(5));
+    told.push(updates(&rig));
+
+    assert_eq!(&told[..2], [0, 0], "nothing is told of a moment");
+    assert!(told[2] <= 8 && (40..=60).contains(&told[3]), "{told:?}");
+    assert_eq!(told[4], 100);
 }
 
 #[test]
@@ -503,6 +537,12 @@ fn a_suspended_machine_opens_it_again_at_once() {
 }
 
 /// Returns a link whose session has a standing stream on its way.
+/// How many resources were told to be looked at.
+fn updates(rig: &Rig) -> usize {
+    let is_update = |it: &&Delivered| matches!(it, Delivered::Notification { method, .. } if &**method == "notifications/resources/updated");
+    rig.delivered.iter().filter(is_update).count()
+}
+
 fn listening() -> (Rig, Outgoing) {
     let mut rig = Rig::new();
     rig.refuses_listener = false;

@@ -128,6 +128,30 @@ async fn new_settings_change_what_they_change_and_nothing_else() {
     assert_eq!(b.server.conversations().1, 0, "its links are closed");
 }
 
+/// Nobody tells of an update while the session at the server is gone.
+#[tokio::test(start_paused = true)]
+async fn a_watched_resource_is_told_as_changed_after_its_server_was_away() {
+    let (a, b) = (Behind::new("a", &["who"]), Behind::new("b", &["who"]));
+    a.server.set_resources(&["x:1"]);
+    b.server.set_resources(&["x:2"]);
+    let rig: Rig = rig_of(&[&a, &b]);
+    let client = rig.client(Era::Legacy);
+    client.resources().await.unwrap();
+    client.keep_connected();
+    let mut news = client.notifications();
+    client.subscribe("x:1").await.unwrap();
+    client.subscribe("x:2").await.unwrap();
+    assert!(timeout(secs(60), news.next()).await.is_err(), "there was no gap");
+
+    a.server.forget_everybody();
+    sleep(secs(1)).await;
+    call(&client, "a_who").await;
+
+    let told = timeout(secs(60), news.next()).await.unwrap().unwrap();
+    assert!(matches!(&told, Notification::ResourceUpdated { uri } if uri == "x:1"), "{told:?}");
+    assert!(timeout(secs(60), news.next()).await.is_err(), "it is told once, and only of this");
+}
+
 #[tokio::test(start_paused = true)]
 async fn resources_of_all_servers_are_read_and_subscribed_to_by_their_uris() {
     let (a, b) = (Behind::new("a", &[]), Behind::new("b", &[]));

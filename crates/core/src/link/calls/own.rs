@@ -134,9 +134,8 @@ impl Calls {
         match exchange.origin {
             Origin::Application => {}
             Origin::Link(Purpose::Restore) => {
-                if !matches!(outcome, Ok(Answer::Result(_))) {
-                    base.session.restore_failed(&mut base.cx, exchange.call.clone());
-                }
+                let is_done = matches!(outcome, Ok(Answer::Result(_)));
+                base.session.restored(&mut base.cx, exchange, is_done);
             }
             Origin::Link(Purpose::Tools) => self.tools_page(base, now, outcome.ok().as_ref()),
             Origin::Link(purpose) => {

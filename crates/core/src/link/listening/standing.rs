@@ -1,5 +1,7 @@
 //! The standing stream as part of the link: opened after a handshake. Its failures never touch calls.
 
+use std::time::Duration;
+
 use super::Listening;
 use crate::answer::{get_speaks_of_loss, status};
 use crate::era::Era;
@@ -154,7 +156,15 @@ impl Listening {
         (rejected, head): (Option<CredentialsId>, &AnswerHead),
     ) {
         match verdict {
-            ListenerVerdict::Opened { gap: Some(gap) } => base.cx.tell(Event::ListenerBack { gap }),
+            ListenerVerdict::Opened { gap: Some(gap) } => {
+                base.cx.tell(Event::ListenerBack { gap });
+                let is_resumed = self.listener.last_event_id().is_some();
+                // A session that began in the gap was told what is watched, and tells of it.
+                let is_older = base.session.ready().is_some_and(|it| now.since(it.since) > gap);
+                if gap >= WORTH_TELLING && !is_resumed && is_older {
+                    base.session.tell_missed(&mut base.cx);
+                }
+            }
             ListenerVerdict::Opened { gap: None } => {}
             ListenerVerdict::CheckSession => calls.check_session(base, now),
             ListenerVerdict::RenewCredentials => {
@@ -251,3 +261,6 @@ fn has_words(head: &AnswerHead, is_subscription: bool) -> bool {
     }
     if status::is_no_stream_here(head.status) { is_subscription } else { !head.is_stream() }
 }
+
+/// The shortest gap in which an update is worth a word: proxies cut streams every minute or so, for a moment.
+const WORTH_TELLING: Duration = Duration::from_secs(2);

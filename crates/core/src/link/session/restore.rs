@@ -1,4 +1,5 @@
-//! Restoring a new session: it is told the log level and resource subscriptions of the old one.
+//! Restoring a new session: it is told the log level and resource subscriptions of the old one. The application is
+//! told that what it watches may have changed meanwhile.
 //!
 //! Only a few requests are out at once, and their rate is limited, so that a server that has just come back
 //! does not get all of them together. Each is repeated like a call that only reads.
@@ -13,9 +14,10 @@ use crate::link::context::Context;
 use crate::link::effects::{CallEffect, SessionEffect};
 use crate::link::own_request::OwnRequest;
 use crate::link::timers::Timer;
-use crate::message::{Json, Params};
+use crate::message::{Json, Params, notification};
 use crate::moment::Moment;
 use crate::outcome::CallName;
+use crate::output::Delivered;
 
 /// What the old session was told, in the application's words.
 #[derive(Debug, Default)]
@@ -27,6 +29,8 @@ pub(crate) struct Restore {
     server: Option<Json>,
     /// What the session in force has yet to be told.
     pending: VecDeque<(&'static str, Json)>,
+    /// The resources that the application has yet to be told of, because they may have changed.
+    missed: VecDeque<Box<str>>,
 }
 
 impl Restore {
@@ -84,6 +88,23 @@ impl Sessions {
         cx.tell(Event::RestoreFailed { call });
     }
 
+    /// Handles the end of a restoring request. A resource that is watched again may have changed while it was not.
+    pub(crate) fn restored(&self, cx: &mut Context, exchange: &Exchange, is_done: bool) {
+        if !is_done {
+            return self.restore_failed(cx, exchange.call.clone());
+        }
+        let uri = uri_of(exchange);
+        if let Some(uri) = uri.filter(|uri| self.restore.subscriptions.contains_key(uri)) {
+            tell_updated(cx, &uri);
+        }
+    }
+
+    /// Tells the application of all resources that it watches, after a gap in which their updates were lost.
+    pub(crate) fn tell_missed(&mut self, cx: &mut Context) {
+        self.restore.missed = self.restore.subscriptions.keys().cloned().collect();
+        cx.then(SessionEffect::RestoreMore);
+    }
+
     /// Tells the new session what the old one was told. No call waits for it, and none fails by it.
     pub(crate) fn begin_restoring(&mut self, cx: &mut Context) {
         self.stop_restoring(cx);
@@ -111,16 +132,33 @@ impl Sessions {
             cx.then(CallEffect::Ask(Box::new(OwnRequest { params, ..request })));
             free -= 1;
         }
-        let is_more = !self.restore.pending.is_empty();
+        let missed = &mut self.restore.missed;
+        missed.drain(..AT_ONCE.min(missed.len())).for_each(|uri| tell_updated(cx, &uri));
+        let is_more = !self.restore.pending.is_empty() || !missed.is_empty();
         cx.timers.set(Timer::Restore, is_more.then_some(now + STEP));
     }
 
     /// Stops restoring, because the session is gone. The next session is told from the start.
     pub(super) fn stop_restoring(&mut self, cx: &mut Context) {
         self.restore.pending.clear();
+        // The next session begins with all of them.
+        self.restore.missed.clear();
         cx.timers.set(Timer::Restore, None);
         cx.then(CallEffect::DropRestoring);
     }
+}
+
+/// Returns the resource that a request subscribes to.
+fn uri_of(exchange: &Exchange) -> Option<Box<str>> {
+    let params = exchange.params.text().filter(|_| &*exchange.call.method == "resources/subscribe");
+    params?.member("uri")?.read()
+}
+
+fn tell_updated(cx: &mut Context, uri: &str) {
+    let uri = Json::of(uri).expect("a string is JSON");
+    let params = Json::empty_object().with_members([("uri".to_owned(), uri)]);
+    let method = notification::RESOURCE_UPDATED.into();
+    cx.deliver(Delivered::Notification { exchange: None, method, params: Some(params) });
 }
 
 /// How many restoring requests are out at once.
