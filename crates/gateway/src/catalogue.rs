@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use ridethrough_core::message::{Json, ListKind, splice};
+use ridethrough_core::message::{Json, ListKind, reserved, splice};
 
 pub use audience::Share;
 pub(crate) use audience::{Audience, Scope, View};
@@ -161,7 +161,9 @@ impl Catalogue {
         self.listed(server).is_some_and(|it| it.has_list(audience, kind))
     }
 
-    /// Returns a page of a list. The entries of the servers in `stale` are marked as what was last known.
+    /// Returns a page of a list. It is marked with the names of those of the servers in `stale` that have entries in
+    /// it: these are what was last known. The entries stay as they were, because hosts compare definitions with
+    /// those that a person has seen.
     pub(crate) fn page(
         &self,
         kind: ListKind,
@@ -179,9 +181,11 @@ impl Catalogue {
             start.as_ref().is_none_or(|(at, name)| here > (*at, name.as_str()))
         });
         let (mut page, mut bytes, mut last) = (Vec::new(), 0, None);
+        let mut last_known = BTreeSet::new();
         for (_, listed, item) in rest.by_ref() {
             let name = self.name_of(kind, &readable, listed, &item.original, view);
-            let element = rendered(kind, item, &name, stale.contains(&listed.name));
+            let element = rendered(kind, item, &name);
+            last_known.extend(stale.get(&listed.name));
             bytes += element.as_bytes().len();
             page.push(element);
             last = Some((listed, item));
@@ -195,7 +199,12 @@ impl Catalogue {
             let (server, original) = (listed.name.to_string(), item.original.clone());
             ("nextCursor".to_owned(), splice::text(&Cursor { server, original }.write()))
         });
-        Ok(result.with_members(next))
+        let mark = (!last_known.is_empty()).then(|| {
+            let servers = Json::of(&last_known).expect("names are JSON");
+            let mark = [(reserved::LAST_KNOWN.to_owned(), servers)];
+            ("_meta".to_owned(), Json::empty_object().with_members(mark))
+        });
+        Ok(result.with_members(next.into_iter().chain(mark)))
     }
 
     /// Returns where the name of a tool or prompt leads. A server that is alone and whose list was never read
@@ -304,19 +313,11 @@ impl Catalogue {
 }
 
 /// Returns an element under the name that callers see.
-fn rendered(kind: ListKind, item: &Item, name: &str, is_stale: bool) -> Json {
-    let mut element = item.element.clone();
-    if name != item.original {
-        element = splice::with_member(&element, key(kind), &splice::text(name));
+fn rendered(kind: ListKind, item: &Item, name: &str) -> Json {
+    if name == item.original {
+        return item.element.clone();
     }
-    if is_stale {
-        let meta = element.member("_meta").filter(splice::is_object);
-        let meta = meta.unwrap_or_else(Json::empty_object);
-        let yes = Json::of(&true).expect("a bool is JSON");
-        let meta = splice::with_member(&meta, LAST_KNOWN, &yes);
-        element = splice::with_member(&element, "_meta", &meta);
-    }
-    element
+    splice::with_member(&item.element, key(kind), &splice::text(name))
 }
 
 fn collision(owner: &Owner, (name, given): (String, Given)) -> Option<Notice> {
@@ -329,8 +330,6 @@ fn collision(owner: &Owner, (name, given): (String, Given)) -> Option<Notice> {
     })
 }
 
-/// Marks an entry of a server that could not be asked: it is what was last known.
-const LAST_KNOWN: &str = "ridethrough/lastKnown";
 /// Some hosts read only the first page, so it is large.
 const MOST_ELEMENTS: usize = 1000;
 const MOST_BYTES: usize = 4 << 20;

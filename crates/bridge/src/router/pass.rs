@@ -5,8 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use ridethrough::event::Delivered;
 use ridethrough::{Call, Era};
-use ridethrough_core::message::notification;
-use ridethrough_core::message::{Answer, Id, Json, Message};
+use ridethrough_core::message::{Answer, Id, Json, Message, notification, reserved, splice};
 use ridethrough_core::{Kind as Ending, Outcome, QuestionId};
 use tokio::io::AsyncWrite;
 use tokio::sync::watch;
@@ -282,10 +281,11 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             let kept = catalogue.keep_list(page.kind.method(), &whole);
             self.told_if_not_kept(Some(kept));
         }
-        match page.kind {
+        let shown = match page.kind {
             Kind::Tools => self.hidden.filter(result),
             _ => result,
-        }
+        };
+        if is_stand_in { marked(&shown) } else { shown }
     }
 
     /// Handles a message of the upstream that is not an answer.
@@ -324,6 +324,14 @@ async fn with_stand_in(outcome: impl Future<Output = Outcome>, kept: Json) -> En
         Ok(Err(error)) if greeting::may_pass(&error) => End::StandIn(kept),
         Ok(outcome) => End::Upstream(outcome),
     }
+}
+
+/// Marks a list as what was last known. Its elements stay as they were: hosts compare definitions with those that a
+/// person has seen.
+fn marked(list: &Json) -> Json {
+    let yes = Json::of(&true).expect("a bool is JSON");
+    let meta = Json::empty_object().with_members([(reserved::LAST_KNOWN.to_owned(), yes)]);
+    splice::with_member(list, "_meta", &meta)
 }
 
 fn empty() -> Answer {

@@ -1,6 +1,7 @@
 //! A bridge that is started while the upstream is down, or refuses.
 
 use ridethrough_bridge::Catalogue;
+use ridethrough_core::message::reserved::LAST_KNOWN;
 use ridethrough_lab::{Mood, Times, When};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -63,6 +64,38 @@ async fn a_host_of_a_server_that_was_seen_starts_with_what_it_was() {
     assert!(rig.count(When::method("tools/list")) >= 2, "nobody looked");
     host.call(2, "echo").await;
     assert!(host.hear_json().await["result"].is_object());
+}
+
+/// Some hosts pin definitions that a person has approved, and ask again when one differs.
+#[tokio::test(start_paused = true)]
+async fn over_a_hundred_outages_and_restarts_no_tool_differs_and_no_change_is_told() {
+    let (rig, scratch) = (Rig::new(), Scratch::new());
+    let mut host = kept(&rig, &scratch);
+    host.greet().await;
+    let (known, mark) = listed(&mut host).await;
+    assert_eq!(mark, Value::Null);
+
+    for round in 0..50 {
+        rig.server.set_mood(Mood::Down);
+        rig.mcp.forget_sessions();
+        let silence = host.hear_for(secs(20)).await;
+        assert!(silence.is_empty(), "round {round}: {silence:?}");
+        rig.server.set_mood(Mood::Up);
+        assert_eq!(listed(&mut host).await, (known.clone(), Value::Null), "round {round}");
+        let silence = host.hear_for(secs(120)).await;
+        assert!(silence.is_empty(), "round {round}: {silence:?}");
+    }
+    for round in 0..50 {
+        host.left().await;
+        rig.server.set_mood(Mood::Down);
+        host = kept(&rig, &scratch);
+        host.greet().await;
+        let (shown, mark) = listed(&mut host).await;
+        assert_eq!((shown, &mark), (known.clone(), &json!({LAST_KNOWN: true})), "round {round}");
+        rig.server.set_mood(Mood::Up);
+        let silence = host.hear_for(secs(120)).await;
+        assert!(silence.is_empty(), "round {round}: {silence:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -171,6 +204,17 @@ async fn a_server_that_takes_its_time_to_answer_is_not_waited_for() {
 /// Creates a host whose bridge keeps its catalogue in this folder.
 fn kept(rig: &Rig, scratch: &Scratch) -> Host {
     rig.host_of(|bridge| bridge.catalogue(Catalogue::open(&scratch.0, "http://server.test/", &[])))
+}
+
+/// Returns the tools as they are written, and what is said of the list as a whole.
+async fn listed(host: &mut Host) -> (String, Value) {
+    host.ask(1, "tools/list", json!({})).await;
+    let line = host.hear().await;
+    let list: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(list["id"], 1, "{line}");
+    let (_, tools) = line.split_once(r#""tools":["#).unwrap();
+    let (tools, _) = tools.rsplit_once(']').unwrap();
+    (tools.to_owned(), list["result"]["_meta"].clone())
 }
 
 /// Uses the server once, so that its catalogue is kept.

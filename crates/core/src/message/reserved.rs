@@ -1,4 +1,4 @@
-//! The keys of `_meta` that 2026-07-28 reserves.
+//! The keys of `_meta` that 2026-07-28 reserves, and our own.
 
 use memchr::memmem;
 
@@ -16,6 +16,8 @@ pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The request that a notification belongs to.
 pub const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+/// A list of ours that is what was last known, because the server could not be asked.
+pub const LAST_KNOWN: &str = "ridethrough/lastKnown";
 
 /// Returns the `_meta` of these params if it may have a reserved key. A search in the bytes is enough for most
 /// requests of an older revision.

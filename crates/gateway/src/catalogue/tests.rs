@@ -221,7 +221,7 @@ fn a_pinned_tool_that_changes_is_withheld_until_it_is_approved() {
 }
 
 #[test]
-fn what_was_last_known_is_marked_and_nothing_else_is() {
+fn what_was_last_known_is_marked_once_beside_the_entries() {
     let mut catalogue = of(&["a", "b"]);
     let with_meta = json(r#"{"name":"t","_meta":{"n":1.10}}"#);
     catalogue.replace("a", &Audience::Everybody, ListKind::Tools, &[with_meta, tool("u")]);
@@ -232,8 +232,8 @@ fn what_was_last_known_is_marked_and_nothing_else_is() {
     assert_eq!(
         page.as_str(),
         concat!(
-            r#"{"tools":[{"name":"a_t","_meta":{"n":1.10,"ridethrough/lastKnown":true}},"#,
-            r#"{"name":"a_u","_meta":{"ridethrough/lastKnown":true}},{"name":"b_t"}]}"#
+            r#"{"tools":[{"name":"a_t","_meta":{"n":1.10}},{"name":"a_u"},{"name":"b_t"}],"#,
+            r#""_meta":{"ridethrough/lastKnown":["a"]}}"#
         )
     );
 }

@@ -12,7 +12,7 @@ use ridethrough::model::TaskState;
 use ridethrough::server::Server;
 use ridethrough_core::Version;
 use ridethrough_core::message::splice::{copied, text, with_member};
-use ridethrough_core::message::{Answer, Json, code, splice};
+use ridethrough_core::message::{Answer, Json, code, reserved, splice};
 use ridethrough_server::Caller;
 use tokio::time::timeout;
 
@@ -175,7 +175,7 @@ async fn described_now(context: &Arc<Context>, task: KeptTask) -> Option<Json> {
         }
         Ok(Answer::Error(_)) | Err(_) => {
             let yes = Json::of(&true).expect("a bool is JSON");
-            let meta = Json::empty_object().with_members([(LAST_KNOWN.to_owned(), yes)]);
+            let meta = Json::empty_object().with_members([(reserved::LAST_KNOWN.to_owned(), yes)]);
             let last = with_our_id(context, upstream.name(), &task.last);
             Some(with_member(&last, "_meta", &meta))
         }
@@ -282,8 +282,6 @@ pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 /// The notification of a task that has changed.
 const STATUS: &str = "notifications/tasks/status";
-/// Marks a task of a server that could not be asked.
-const LAST_KNOWN: &str = "ridethrough/lastKnown";
 /// How many tasks are on a page. Each is asked for.
 const PAGE: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(1);

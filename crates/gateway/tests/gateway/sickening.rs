@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ridethrough::model::Notification;
-use ridethrough::{Era, Json};
+use ridethrough::{Client, Era, Json};
 use ridethrough_gateway::{GatewaySettings, ListKind, ListStore, ServerSettings};
 use ridethrough_server::{AccessPolicy, Principal, Server, Settings, Token};
 use tokio::time::{Instant, sleep, timeout};
@@ -61,7 +61,7 @@ async fn what_was_last_known_of_a_sick_server_stands_in_and_is_marked() {
     assert!(began.elapsed() <= Duration::from_millis(2100), "{:?}", began.elapsed());
     let text = list.as_str();
     assert!(text.contains(r#""name":"b_echo""#), "{text}");
-    assert_eq!(text.matches(r#""ridethrough/lastKnown":true"#).count(), 1, "{text}");
+    assert_eq!(text.matches(r#""ridethrough/lastKnown":["b"]"#).count(), 1, "{text}");
     // It is known to be sick, so nobody waits for it again.
     let began = Instant::now();
     client.request("tools/list", ()).fresh().await.unwrap();
@@ -192,6 +192,46 @@ async fn what_was_kept_by_an_earlier_process_stands_in_for_a_server_that_is_down
     let text = list.as_str();
     assert!(text.contains(r#""name":"a_echo""#) && text.contains(r#""name":"b_echo""#), "{text}");
     assert_eq!(text.matches("ridethrough/lastKnown").count(), 1, "{text}");
+}
+
+/// Some hosts pin definitions that a person has approved, and ask again when one differs.
+#[tokio::test(start_paused = true)]
+async fn over_a_hundred_outages_and_restarts_no_tool_differs_and_no_change_is_told() {
+    let (a, b) = (Behind::new("a", &["echo"]), Behind::new("b", &["echo", "who"]));
+    let servers = || vec![a.settings.clone(), b.settings.clone()];
+    let mut settings = GatewaySettings::default();
+    settings.lists = Some(Arc::new(Kept::default()));
+    let rig = Rig::with(servers(), settings.clone());
+    let client = rig.client(Era::Legacy);
+    let known = listed(&client).await;
+    assert!(known.1.is_empty() && known.0.contains("b_who"), "{known:?}");
+    client.keep_connected();
+    let mut news = client.notifications();
+    sleep(secs(3)).await;
+
+    for round in 0..100 {
+        b.way.set(if round % 2 == 0 { WayState::Refuses } else { WayState::Hangs });
+        b.way.cut();
+        b.server.forget_everybody();
+        sleep(secs(5)).await;
+        let restarted = Rig::with(servers(), settings.clone());
+        for during in [listed(&client).await, listed(&restarted.client(Era::Legacy)).await] {
+            assert_eq!(during.0, known.0, "round {round}");
+            assert_eq!(during.1, r#"{"ridethrough/lastKnown":["b"]}"#, "round {round}");
+        }
+        b.way.set(WayState::Open);
+        sleep(secs(120)).await;
+        assert_eq!(listed(&client).await, known, "round {round}");
+    }
+
+    assert!(timeout(secs(60), news.next()).await.is_err(), "no change is told");
+}
+
+/// Returns the tools as they are written, and what is said of the list as a whole.
+async fn listed(client: &Client) -> (String, String) {
+    let list = client.request("tools/list", ()).fresh().await.unwrap();
+    let text = |name: &str| list.member(name).map(|it| it.as_str().to_owned()).unwrap_or_default();
+    (text("tools"), text("_meta"))
 }
 
 /// A store in memory.
