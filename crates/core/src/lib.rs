@@ -55,6 +55,7 @@ mod exchange;
 pub mod failure;
 pub mod head;
 pub mod headers;
+pub mod hints;
 pub mod ids;
 pub mod lifetime;
 pub mod line_buffer;

@@ -24,6 +24,7 @@ pub struct RetryPolicy {
     pub(crate) in_flight: usize,
     pub(crate) assume_unexecuted: Vec<Unexecuted>,
     pub(crate) trust_hints: TrustHints,
+    pub(crate) learn_hints: bool,
 }
 
 impl RetryPolicy {
@@ -56,6 +57,8 @@ impl RetryPolicy {
             in_flight: 256,
             assume_unexecuted: Vec::new(),
             trust_hints: TrustHints::ReadOnly,
+            // An application that calls no tools must not cause traffic, and most list their tools first.
+            learn_hints: false,
         }
     }
 
@@ -172,6 +175,14 @@ impl PolicyBuilder {
     /// Sets which of a tool's annotations are believed; `readOnlyHint` by default.
     pub const fn trust_hints(mut self, trust: TrustHints) -> Self {
         self.policy.trust_hints = trust;
+        self
+    }
+
+    /// Sets whether the link asks for the list of tools itself where the application does not: once it is idle after
+    /// it has connected, and after the list has changed. Without the list no tool is known to be harmless, and no
+    /// call that may have run is repeated. Off by default; a program that speaks for others should switch it on.
+    pub const fn learn_hints(mut self, learns: bool) -> Self {
+        self.policy.learn_hints = learns;
         self
     }
 

@@ -21,6 +21,8 @@ pub enum ReplayRule {
     /// Decide by the method and by the tool's annotations.
     #[default]
     ByNature,
+    /// A second run may do harm, whatever the tool's annotations say.
+    Once,
     /// A second run does no harm.
     Repeatable,
 }
@@ -43,6 +45,8 @@ pub struct KnownTools {
     tools: BTreeMap<Arc<str>, Known>,
     /// The fingerprint of the first page, to notice that the tools have changed.
     first_page: Option<u64>,
+    /// Whether a list was read since the tools have changed.
+    is_known: bool,
 }
 
 /// What a page of tools has taught.
@@ -78,6 +82,7 @@ impl KnownTools {
             let old = self.first_page.replace(fingerprint);
             learnt.is_changed = old.is_some_and(|old| old != fingerprint);
             self.tools.clear();
+            self.is_known = true;
         }
         for tool in page.read::<Page>().unwrap_or_default().tools {
             // A server can list without end; a tool that does not fit in is not known to be safe.
@@ -104,6 +109,12 @@ impl KnownTools {
     /// Forgets all tools, because the server says that they have changed.
     pub fn forget(&mut self) {
         self.tools.clear();
+        self.is_known = false;
+    }
+
+    /// Whether a list was read since the tools have changed.
+    pub const fn is_known(&self) -> bool {
+        self.is_known
     }
 
     /// Returns the arguments that are mirrored in headers, if the tool is known.
@@ -115,6 +126,9 @@ impl KnownTools {
     pub fn is_safe(&self, call: &CallName, rule: ReplayRule, trust: TrustHints) -> bool {
         if rule == ReplayRule::Repeatable || reads_only(&call.method) {
             return true;
+        }
+        if rule == ReplayRule::Once {
+            return false;
         }
         let Some(Known { hints, .. }) = call.tool.as_ref().and_then(|tool| self.tools.get(tool))
         else {
@@ -130,6 +144,12 @@ impl KnownTools {
     }
 }
 
+/// Returns the name of a tool, and whether it says that it only reads.
+pub(crate) fn read_only_hint(tool: &Json) -> Option<(Box<str>, bool)> {
+    let Hinted { name, annotations } = tool.read()?;
+    Some((name, annotations.unwrap_or_default().read_only_hint == Some(true)))
+}
+
 /// Whether a method, by its meaning in the protocol, does no harm when it runs twice.
 fn reads_only(method: &str) -> bool {
     method.ends_with("/list") || SAFE_METHODS.contains(&method)
@@ -139,6 +159,13 @@ fn reads_only(method: &str) -> bool {
 #[serde(default)]
 struct Page {
     tools: Vec<Tool>,
+}
+
+#[derive(Deserialize)]
+struct Hinted {
+    name: Box<str>,
+    #[serde(default)]
+    annotations: Option<Annotations>,
 }
 
 #[derive(Deserialize)]
@@ -199,6 +226,14 @@ mod tests {
         let tools = KnownTools::default();
 
         assert!(tools.is_safe(&tool("deploy"), ReplayRule::Repeatable, TrustHints::None));
+    }
+
+    #[test]
+    fn a_tool_that_must_run_once_is_not_repeated_whatever_it_says_of_itself() {
+        let tools = learnt();
+
+        assert!(!tools.is_safe(&tool("read"), ReplayRule::Once, TrustHints::All));
+        assert!(tools.is_safe(&call("tools/list", None), ReplayRule::Once, TrustHints::None));
     }
 
     #[test]

@@ -95,6 +95,13 @@ impl<T> Call<T> {
         self
     }
 
+    /// Declares that a second run may do harm, whatever the tool says of itself, so that the call is never sent again
+    /// when it is in doubt.
+    pub const fn once(mut self) -> Self {
+        self.request.options.replay = ReplayRule::Once;
+        self
+    }
+
     /// Asks the server even if a kept result could answer: see [`Cache`](crate::policy::Cache).
     pub const fn fresh(mut self) -> Self {
         self.accepts = Accepts::Fresh;

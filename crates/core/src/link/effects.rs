@@ -92,6 +92,8 @@ pub(crate) enum CallEffect {
     LetOutGroup(usize),
     /// Let out a call if it still waits for this.
     LetOutIf(ExchangeId, Awaited),
+    /// Learn the hints of tools, if nobody else does.
+    LearnHints,
     /// Let out a call whose turn in the ramp has come.
     LetOutRamped(ExchangeId, Then),
     /// Decide about a call whose POST was answered.

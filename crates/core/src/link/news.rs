@@ -258,6 +258,7 @@ impl Link {
             Timer::Dial => reach.due(cx, now),
             Timer::Exchange(id) => self.calls.exchange_due(&mut self.base, now, id),
             Timer::Gates => self.calls.gates_due(&mut self.base, now),
+            Timer::Hints => self.calls.learning_is_due(&mut self.base, now),
             Timer::Listener => self.listening.due(&mut self.base, &mut self.calls, now),
             Timer::Notice(id) => outbound.notice_due(cx, now, id, reach),
             Timer::Probation => self.calls.probation_due(&mut self.base, now),

@@ -62,6 +62,8 @@ pub enum WaitingFor {
     Gate,
     /// The answer to the handshake, or the pause before the next one.
     Handshake,
+    /// A moment without calls, in which the hints of tools are learnt.
+    Hints,
     /// The pause before the standing stream is opened again.
     Listener,
     /// A notice that is on its way to the server.
@@ -139,6 +141,7 @@ impl Link {
             Timer::Dial => WaitingFor::Connection,
             Timer::Exchange(id) => self.exchange_waits_for(id),
             Timer::Gates | Timer::Probation => WaitingFor::Gate,
+            Timer::Hints => WaitingFor::Hints,
             Timer::Listener => WaitingFor::Listener,
             Timer::Notice(_) => WaitingFor::Notice,
             Timer::Pulse => WaitingFor::Ping,

@@ -17,6 +17,7 @@ pub(crate) enum Timer {
     Dial,
     Exchange(ExchangeId),
     Gates,
+    Hints,
     Listener,
     Notice(NoticeId),
     Probation,

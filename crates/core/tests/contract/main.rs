@@ -15,6 +15,7 @@ mod eras;
 mod guessing;
 mod headers;
 mod last_resort;
+mod learning;
 mod listening;
 mod owing;
 mod polling;

@@ -44,6 +44,8 @@ pub(crate) struct Rig {
     pub(crate) plays_questions: bool,
     /// The refusals by which calls were told that their sessions are lost, by session.
     refusals: BTreeMap<String, (AnswerHead, String)>,
+    /// What the server says in the handshake that it can do.
+    pub(crate) capabilities: &'static str,
     /// Whether the rig answers the GET of a standing stream by 405.
     pub(crate) refuses_listener: bool,
     /// How many `initialize` requests were seen.
@@ -89,6 +91,7 @@ impl Rig {
             closed: false,
             plays_handshake: true,
             plays_questions: true,
+            capabilities: "{}",
             refusals: BTreeMap::new(),
             refuses_listener: true,
             handshakes: 0,
@@ -487,8 +490,9 @@ impl Rig {
         let mut head = head(200, Content::Json);
         head.session = SessionId::new(session);
         let body = format!(
-            r#"{{"jsonrpc":"2.0","id":{},"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"model","version":"1"}}}}}}"#,
-            wire_id(request)
+            r#"{{"jsonrpc":"2.0","id":{},"result":{{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{{"name":"model","version":"1"}}}}}}"#,
+            wire_id(request),
+            self.capabilities
         );
         self.link.handle_head(self.now, request.attempt, head);
         self.link.handle_body(self.now, request.attempt, &Bytes::from(body));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const CONTRACT: &str = include_str!("../../../../docs/recovery.md");
 
 /// The tests of this folder, each of which a row must name.
-const CONTRACT_TESTS: [&str; 24] = [
+const CONTRACT_TESTS: [&str; 25] = [
     include_str!("breaking.rs"),
     include_str!("closing.rs"),
     include_str!("connecting.rs"),
@@ -15,6 +15,7 @@ const CONTRACT_TESTS: [&str; 24] = [
     include_str!("guessing.rs"),
     include_str!("headers.rs"),
     include_str!("last_resort.rs"),
+    include_str!("learning.rs"),
     include_str!("listening.rs"),
     include_str!("refused_form.rs"),
     include_str!("owing.rs"),
@@ -33,7 +34,7 @@ const CONTRACT_TESTS: [&str; 24] = [
 ];
 
 /// Other tests that rows may name.
-const OTHER_TESTS: [&str; 15] = [
+const OTHER_TESTS: [&str; 16] = [
     include_str!("../evidence/main.rs"),
     include_str!("../evidence/sequences.rs"),
     include_str!("../properties/main.rs"),
@@ -45,6 +46,7 @@ const OTHER_TESTS: [&str; 15] = [
     include_str!("../../src/exchange/non_answer.rs"),
     include_str!("../../src/breaker.rs"),
     include_str!("../../src/budget.rs"),
+    include_str!("../../src/hints.rs"),
     include_str!("../../src/link/admission/pace.rs"),
     include_str!("../../src/outcome/tests.rs"),
     include_str!("../../src/policy.rs"),

@@ -33,6 +33,7 @@ impl Calls {
             CallEffect::GateOpened(call) => self.gate_opened(base, call),
             CallEffect::GivePlaceBack(id) => self.give_place_back(base, id),
             CallEffect::LetOut(id, then) => self.let_out(base, now, id, then),
+            CallEffect::LearnHints => self.plan_learning(&mut base.cx, now),
             CallEffect::LetOutAll(awaited) => self.let_out_all(base, awaited),
             CallEffect::LetOutGroup(group) => self.let_out_group(base, group),
             CallEffect::LetOutIf(id, awaited) => self.let_out_if(base, now, id, awaited),

@@ -96,7 +96,10 @@ impl Calls {
             notification::CANCELLED => {
                 base.outbound.question_cancelled(&mut base.cx, source.generation, params.as_ref())
             }
-            notification::TOOLS_CHANGED => self.tools.forget(),
+            notification::TOOLS_CHANGED => {
+                self.tools.forget();
+                self.plan_learning(&mut base.cx, now);
+            }
             _ => {}
         }
         let exchange = source.exchange;

@@ -11,6 +11,7 @@
 //!   streams       events of their streams
 //!   messages      what the server sends beside answers
 //!   rounds        a call for which a stateless server needs input
+//!   learning      hints of tools, before they are needed
 //!   refused_form  a call that was refused for its form, in another form
 //!   subscribing   requests of the legacy era that a stateless server does not know
 //!   doubts        answers that speak of a lost session
@@ -29,6 +30,7 @@ mod doubts;
 mod effects;
 mod ending;
 mod era_doubts;
+mod learning;
 mod letting_out;
 mod messages;
 mod own;
@@ -52,6 +54,7 @@ use crate::replay::KnownTools;
 use super::attempts::{NewRequest, Owner};
 use super::context::Context;
 use super::routing_headers::headers_of;
+use learning::Learning;
 use refused_form::Relisting;
 
 /// All exchanges that have not ended.
@@ -68,6 +71,7 @@ pub(crate) struct Calls {
     tools: KnownTools,
     /// The list of tools that the link reads for itself, while it does.
     relisting: Option<Relisting>,
+    learning: Learning,
 }
 
 impl Calls {

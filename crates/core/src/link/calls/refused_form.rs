@@ -76,7 +76,7 @@ impl Calls {
     }
 
     /// Lists the tools for the link itself, unless that is under way.
-    fn list_tools(&mut self, base: &mut Base, now: Moment) {
+    pub(super) fn list_tools(&mut self, base: &mut Base, now: Moment) {
         if self.relisting.is_none() {
             self.ask_for_tools(
                 base,
@@ -111,7 +111,10 @@ impl Calls {
         }
 
         let Some(Relisting { pages, until }) = self.relisting else { return };
-        let Some(Answer::Result(page)) = answer else { return self.tools_listed(base) };
+        let Some(Answer::Result(page)) = answer else {
+            self.tools_listed(base);
+            return self.learning_ended(&mut base.cx, now, answer);
+        };
         if self.tools.learn(page, pages == 0).is_changed {
             base.cx.tell(Event::ToolsChanged);
         }
@@ -121,7 +124,10 @@ impl Calls {
             Some(cursor) => {
                 self.ask_for_tools(base, now, Some(cursor), Relisting { pages: pages + 1, until });
             }
-            None => self.tools_listed(base),
+            None => {
+                self.tools_listed(base);
+                self.learning_ended(&mut base.cx, now, answer);
+            }
         }
     }
 

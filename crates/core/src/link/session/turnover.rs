@@ -127,6 +127,7 @@ impl Sessions {
         cx.then(ListeningEffect::SessionBegan);
         cx.then(SessionEffect::Restore);
         cx.then(CallEffect::LetOutAll(Awaited::Session));
+        cx.then(CallEffect::LearnHints);
         cx.then(OutboundEffect::SessionCame);
         cx.then(HealthEffect::SessionCame);
     }
