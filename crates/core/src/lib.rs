@@ -89,7 +89,9 @@ pub use ids::{
 pub use lifetime::{Lifetime, Scope};
 pub use link::{CallOptions, Identity, Link, NoCredentials, Request, Status, WaitingFor};
 pub use moment::Moment;
-pub use outcome::{CallError, CallName, Explanation, Facts, Kind, Outcome, Reason};
+pub use outcome::{
+    CallError, CallName, Doubt, DoubtForm, Explanation, Facts, Kind, Outcome, Reason,
+};
 pub use output::{Action, Address, Delivered, Lane, Outgoing, Output, Route, Verb};
 pub use policy::RetryPolicy;
 pub use replay::{ReplayRule, TrustHints};

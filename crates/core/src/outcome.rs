@@ -3,6 +3,7 @@
 //! A JSON-RPC error from the server is an answer. A [`CallError`] means that there is none, and
 //! says what happened, what was tried, and whether the server may have run the request.
 
+mod doubt;
 mod facts;
 mod kind;
 
@@ -16,6 +17,8 @@ use crate::answer::status;
 use crate::failure::{Cause, Delivery, Failure};
 use crate::message::Answer;
 
+pub(crate) use doubt::told_in;
+pub use doubt::{Doubt, DoubtForm, is_told_in, told_as_error};
 pub use facts::Facts;
 pub use kind::{Kind, Reason};
 
@@ -73,6 +76,16 @@ impl CallError {
     /// Whether the server may have run the request.
     pub fn may_have_run(&self) -> bool {
         self.delivery == Delivery::Unknown
+    }
+
+    /// Returns the status by which the call ended, or the last one before its end.
+    pub(crate) fn last_status(&self) -> Option<u16> {
+        let by_reason = match &self.reason {
+            Reason::Status(status) => Some(status.as_u16()),
+            _ => None,
+        };
+        let last = || self.status.map(|status| status.as_u16());
+        self.kind.status().or(by_reason).or_else(last)
     }
 
     /// Returns the error as text in three parts: what happened, what was tried, what to do.

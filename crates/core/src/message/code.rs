@@ -24,8 +24,12 @@ pub const HEADER_MISMATCH: i64 = -32020;
 pub const MISSING_CAPABILITY: i64 = -32021;
 /// The server does not speak the revision of a stateless request.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
+/// Our own word that a call may have run. No framework that was examined sends a call again for this number,
+/// as some do for [`SERVER_ERROR`] and [`SESSION_NOT_FOUND`].
+pub const MAY_HAVE_RUN: i64 = -32050;
 
-/// Whether the stateless revision reserves this code.
+/// Whether the stateless revision reserves this code. [`MAY_HAVE_RUN`] is ours, in every revision: it is no sign of
+/// the era of a server.
 pub const fn is_modern(code: i64) -> bool {
-    matches!(code, -32099..=-32020)
+    matches!(code, -32099..=-32020) && code != MAY_HAVE_RUN
 }

@@ -1,6 +1,7 @@
 //! The facts of a call that got no answer, as the `data` of a JSON-RPC error, for programs between a client
 //! and a server.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -31,7 +32,7 @@ pub struct Facts<'a> {
     pub retry_after_ms: Option<u64>,
     /// The server's own words in its refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub said: Option<&'a str>,
+    pub said: Option<Cow<'a, str>>,
     /// The command that logs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<&'a str>,
@@ -41,6 +42,9 @@ pub struct Facts<'a> {
     /// The server that was called, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<&'a str>,
+    /// Whether a second run would do no harm.
+    #[serde(skip)]
+    pub is_repeatable: bool,
 }
 
 impl<'a> Facts<'a> {
@@ -58,20 +62,34 @@ impl<'a> Facts<'a> {
             command: None,
             url: None,
             server: None,
+            is_repeatable: false,
         }
     }
 
     /// Returns the facts of a call that ended with this error.
     pub fn of(error: &'a CallError) -> Self {
-        Self {
+        let mut facts = Self {
             status: error.kind.status(),
             may_have_run: error.may_have_run(),
             attempts: error.attempts,
             handshakes: error.handshakes,
             elapsed_ms: millis(error.elapsed),
             retry_after_ms: error.retry_after.map(millis_up),
-            said: error.said.as_deref(),
+            said: error.said.as_deref().map(Cow::Borrowed),
+            is_repeatable: error.is_repeatable,
             ..Self::unsent(error.kind.name())
+        };
+        if facts.may_have_run {
+            facts.add_reason(error);
+        }
+        facts
+    }
+
+    /// Adds the status and the words by which the call ended: only a call in doubt is told both as facts.
+    fn add_reason(&mut self, error: &'a CallError) {
+        self.status = error.last_status();
+        if let (Reason::Said(words), None) = (&error.reason, &self.said) {
+            self.said = Some(excerpt(words).into());
         }
     }
 

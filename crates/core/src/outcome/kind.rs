@@ -65,6 +65,12 @@ impl Kind {
         }
     }
 
+    /// Returns the kind that is written so, with this status if it is that of a refusal.
+    pub fn of_name(name: &str, status: Option<u16>) -> Option<Self> {
+        let rejected = status.map(|status| Self::Rejected { status });
+        NAMED.into_iter().chain(rejected).find(|kind| kind.name() == name)
+    }
+
     /// Returns the status of a refusal.
     pub const fn status(self) -> Option<u16> {
         match self {
@@ -98,6 +104,23 @@ impl fmt::Display for Kind {
         }
     }
 }
+
+/// Every kind but `Rejected`, which has a status.
+const NAMED: [Kind; 13] = [
+    Kind::BreakerOpen,
+    Kind::Cancelled,
+    Kind::Closed,
+    Kind::Config,
+    Kind::DeadlinePassed,
+    Kind::Exhausted,
+    Kind::Incompatible,
+    Kind::Interrupted,
+    Kind::PeerMisbehaved,
+    Kind::SessionLost,
+    Kind::TooLarge,
+    Kind::Unauthorized,
+    Kind::Unreachable,
+];
 
 /// What happened last, in the terms of the layer where it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@ mod connecting;
 mod discovery;
 mod doubting;
 mod eras;
+mod fronts;
 mod guessing;
 mod headers;
 mod last_resort;

@@ -16,7 +16,7 @@ use crate::link::effects::CallEffect;
 use crate::link::timers::Timer;
 use crate::message::Answer;
 use crate::moment::Moment;
-use crate::outcome::{Kind, Reason};
+use crate::outcome::{CallError, Kind, Reason, told_in};
 use crate::output::Output;
 
 impl Calls {
@@ -89,8 +89,8 @@ impl Calls {
             return self.own_finished(base, now, &exchange, outcome, carrier);
         }
         let trust = base.cx.policy.trust_hints;
-        let is_safe = || self.tools.is_safe(&exchange.call, exchange.rule, trust);
-        let mut outcome = outcome.map_err(|ending| exchange.error(now, ending, is_safe()));
+        let is_safe = |it: &Self| it.tools.is_safe(&exchange.call, exchange.rule, trust);
+        let mut outcome = outcome.map_err(|ending| exchange.error(now, ending, is_safe(self)));
         if let Err(error) = &mut outcome {
             let before = exchange.counters.handshakes_before;
             error.handshakes = base.session.handshakes().saturating_sub(before);
@@ -123,6 +123,12 @@ impl Calls {
             if let Some(other) = self.learn_from(base, &exchange, answer) {
                 *answer = other;
             }
+        }
+        // The server has answered, but what it tells is that there is no answer: it is itself a front.
+        let told = outcome.as_ref().ok().and_then(|answer| told_in(answer, &exchange.call));
+        if let Some(doubt) = told {
+            let said = doubt.said.map(|it| base.cx.secrets.masked(&it).into());
+            outcome = Err(CallError { is_repeatable: is_safe(self), said, ..doubt });
         }
         let lifetime = match &outcome {
             Ok(Answer::Result(result)) => exchange.lifetime(result),

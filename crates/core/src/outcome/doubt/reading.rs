@@ -1,0 +1,86 @@
+//! Reads a doubt that a program between here and the server has told.
+
+use std::time::Duration;
+
+use memchr::memmem;
+use serde::Deserialize;
+
+use super::KEY;
+use crate::answer::words::quoted;
+use crate::failure::Delivery;
+use crate::message::{Answer, Json, code};
+use crate::outcome::{CallError, CallName, Kind, Reason};
+
+/// Whether a result of `tools/call` tells that the call may have run, in place of what the tool gave.
+pub fn is_told_in(result: &Json) -> bool {
+    facts_in(result).is_some()
+}
+
+/// Returns the error that a result of `tools/call` tells; `None` if it is what the tool gave.
+pub(crate) fn told_in(answer: &Answer, call: &CallName) -> Option<CallError> {
+    let Answer::Result(result) = answer else { return None };
+    call.tool.as_ref()?;
+    facts_in(result).map(|facts| facts.error(call))
+}
+
+/// Returns the error that a JSON-RPC error tells in its `data`; `None` if it is the server's own.
+pub fn told_as_error(error: &Json, call: &CallName) -> Option<CallError> {
+    let [number, data] = error.pick(["code", "data"]);
+    if number?.read::<i64>()? != code::MAY_HAVE_RUN {
+        return None;
+    }
+    let facts = data?.read::<ToldFacts>()?;
+    (facts.may_have_run == Some(true)).then(|| facts.error(call))
+}
+
+fn facts_in(result: &Json) -> Option<ToldFacts> {
+    let text = result.as_bytes();
+    // A search in the bytes is enough for all other results. The slash may be escaped.
+    if text.len() > LARGEST || memmem::find(text, b"ridethrough").is_none() {
+        return None;
+    }
+    let facts: ToldFacts = result.member("_meta")?.member(KEY)?.read()?;
+    facts.may_have_run.unwrap_or(true).then_some(facts)
+}
+
+/// The facts as a front has written them. A front has kinds of its own, and words where others have a status.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ToldFacts {
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    status: Option<serde_json::Value>,
+    may_have_run: Option<bool>,
+    #[serde(default)]
+    attempts: u32,
+    #[serde(default)]
+    handshakes: u32,
+    #[serde(default)]
+    elapsed_ms: u64,
+    #[serde(default)]
+    retry_after_ms: Option<u64>,
+    #[serde(default)]
+    said: Option<String>,
+}
+
+impl ToldFacts {
+    fn error(self, call: &CallName) -> CallError {
+        let status = self.status.and_then(|it| u16::try_from(it.as_u64()?).ok());
+        let kind = Kind::of_name(&self.kind, status).unwrap_or(Kind::Interrupted);
+        let error = CallError::new(kind, Delivery::Unknown, call.clone(), TOLD);
+        CallError {
+            attempts: self.attempts,
+            handshakes: self.handshakes,
+            elapsed: Duration::from_millis(self.elapsed_ms),
+            retry_after: self.retry_after_ms.map(Duration::from_millis),
+            status: status.and_then(|it| it.try_into().ok()),
+            said: self.said.as_deref().and_then(quoted),
+            ..error
+        }
+    }
+}
+
+const TOLD: Reason = Reason::Rule("so says a program between this one and the server");
+/// No doubt that a front tells is nearly as large.
+const LARGEST: usize = 64 * 1024;
