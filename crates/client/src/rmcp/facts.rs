@@ -6,7 +6,8 @@
 use std::error::Error as StdError;
 use std::time::Duration;
 
-use ridethrough_core::{CallError, Kind};
+use ridethrough_core::message::code;
+use ridethrough_core::{CallError, Doubt, Kind};
 use rmcp::model::{ErrorCode, ErrorData};
 use rmcp::service::{ClientInitializeError, ServiceError};
 use serde::{Deserialize, Serialize};
@@ -88,7 +89,7 @@ impl Facts {
         let written = data.data.as_ref()?.get(NAME)?;
         let written = Written::deserialize(written).ok()?;
         Some(Self {
-            kind: kind(&written.kind, written.status)?,
+            kind: Kind::of_name(&written.kind, written.status)?,
             may_have_run: written.may_have_run,
             attempts: written.attempts,
             elapsed: Duration::from_millis(written.elapsed_ms),
@@ -110,6 +111,9 @@ impl From<&CallError> for Facts {
 }
 
 /// Returns the error that `rmcp` gives to the caller: the whole report, and the facts beside it.
+///
+/// A program above `rmcp` may send a call again for the code or the words of its error. That of a call that may have
+/// run has neither.
 pub(super) fn error_data(error: &CallError) -> ErrorData {
     let written = Written {
         kind: error.kind.name().to_owned(),
@@ -119,7 +123,12 @@ pub(super) fn error_data(error: &CallError) -> ErrorData {
         elapsed_ms: millis(error.elapsed),
         retry_after_ms: error.retry_after.map(millis_up),
     };
-    ErrorData::new(NO_ANSWER, error.report(), Some(json!({ NAME: written })))
+    let facts = Some(json!({ NAME: written }));
+    if !error.may_have_run() {
+        return ErrorData::new(NO_ANSWER, error.report(), facts);
+    }
+    let words = Doubt::of(&ridethrough_core::Facts::of(error)).words();
+    ErrorData::new(MAY_HAVE_RUN, words, facts)
 }
 
 /// Returns a server's error, without anything that could pass for facts.
@@ -144,13 +153,6 @@ struct Written {
     retry_after_ms: Option<u64>,
 }
 
-fn kind(name: &str, status: Option<u16>) -> Option<Kind> {
-    match (name, status) {
-        ("rejected", Some(status)) => Some(Kind::Rejected { status }),
-        _ => KINDS.into_iter().find(|kind| kind.name() == name),
-    }
-}
-
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
@@ -160,28 +162,12 @@ fn millis_up(time: Duration) -> u64 {
     u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
-/// Every kind but `Rejected`, which has a status.
-const KINDS: [Kind; 13] = [
-    Kind::BreakerOpen,
-    Kind::Cancelled,
-    Kind::Closed,
-    Kind::Config,
-    Kind::DeadlinePassed,
-    Kind::Exhausted,
-    Kind::Incompatible,
-    Kind::Interrupted,
-    Kind::PeerMisbehaved,
-    Kind::SessionLost,
-    Kind::TooLarge,
-    Kind::Unauthorized,
-    Kind::Unreachable,
-];
-
 /// The name of the facts in the `data` of an error.
 const NAME: &str = "ridethrough";
 
-/// The code of the error: the first that JSON-RPC leaves to implementations.
-const NO_ANSWER: ErrorCode = ErrorCode(-32000);
+/// The code of a call that surely did not run.
+const NO_ANSWER: ErrorCode = ErrorCode(code::SERVER_ERROR as i32);
+const MAY_HAVE_RUN: ErrorCode = ErrorCode(code::MAY_HAVE_RUN as i32);
 
 #[cfg(test)]
 mod tests {
@@ -192,7 +178,7 @@ mod tests {
     #[test]
     fn facts_come_out_of_an_error_as_they_went_in_whatever_the_kind() {
         let rejected = Kind::Rejected { status: 503 };
-        for kind in KINDS.into_iter().chain([rejected]) {
+        for kind in [Kind::Interrupted, Kind::BreakerOpen, rejected] {
             for delivery in [Delivery::NotSent, Delivery::Refused, Delivery::Unknown] {
                 let error = error(kind, delivery);
 
@@ -235,10 +221,16 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_an_error_are_the_whole_story() {
-        let error = error(Kind::Interrupted, Delivery::Unknown);
+    fn the_words_of_an_error_are_the_whole_story_unless_they_could_make_a_program_repeat_the_call()
+    {
+        let unsent = error(Kind::Unreachable, Delivery::NotSent);
+        let in_doubt = error(Kind::Interrupted, Delivery::Unknown);
 
-        assert_eq!(error_data(&error).message, error.report());
+        let (unsent_told, told) = (error_data(&unsent), error_data(&in_doubt));
+
+        assert_eq!((unsent_told.code.0, &*unsent_told.message), (-32000, &*unsent.report()));
+        assert_eq!(told.code.0, -32050);
+        assert!(told.message.starts_with("The answer was lost on its way. The server may"));
     }
 
     /// An error with a source.
