@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use ridethrough::Client;
 use ridethrough::error::CallError;
+use ridethrough_core::DoubtForm;
 use ridethrough_core::secrets::Secrets;
 use ridethrough_oauth::Account;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -65,6 +66,14 @@ impl Bridge {
     /// Declares these tools safe to run twice: a call of one that is in doubt is sent again.
     pub fn repeatable(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.settings.manner.repeatable.extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets how the host is told that a call of a tool may have run; the default is a result.
+    ///
+    /// A host that repeats errors would run the tool a second time.
+    pub const fn doubt(mut self, form: DoubtForm) -> Self {
+        self.settings.manner.doubt = form;
         self
     }
 

@@ -77,7 +77,8 @@ pub(crate) struct Finished {
     pub(crate) method: Box<str>,
     /// The page of a list that was asked for, if the request asked for one.
     pub(crate) page: Option<Page>,
-    /// The params, if the request was refused for want of a login: it may be made again.
+    /// The params, if the request was refused for want of a login, because it may be made again, and if it may
+    /// have run, because they decide how that is told.
     pub(crate) params: Option<Json>,
     /// How a host of the stateless revision asked.
     pub(crate) asker: Option<Asker>,
@@ -101,6 +102,11 @@ impl End {
     /// Whether the upstream refused the credentials.
     pub(crate) const fn is_unauthorized(&self) -> bool {
         matches!(self, Self::Upstream(Err(error)) if matches!(error.kind, Kind::Unauthorized))
+    }
+
+    /// Whether the request has no answer and may have run.
+    pub(crate) fn may_have_run(&self) -> bool {
+        matches!(self, Self::Upstream(Err(error)) if error.may_have_run())
     }
 
     /// Whether the upstream wants more scope than the credentials have.
@@ -246,7 +252,7 @@ impl Calls {
                     self.forget_id(id, number);
                 }
                 let asker = self.askers.remove(&number);
-                let params = params.filter(|_| end.is_unauthorized());
+                let params = params.filter(|_| end.is_unauthorized() || end.may_have_run());
                 return Some(Finished { number, id, method, page, params, asker, end });
             }
         }

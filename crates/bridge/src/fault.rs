@@ -1,27 +1,45 @@
-//! The JSON-RPC error for a call that got no answer: the whole story as its message, and the facts as its
-//! data.
+//! The answer to the host for a call that got none: the whole story and the facts, or, of a call that may have
+//! run, what the core says of a doubt.
 
 use ridethrough::Error;
-use ridethrough_core::message::Answer;
+use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::message::code;
 use ridethrough_core::message::code::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
 use ridethrough_core::secrets::Secrets;
-use ridethrough_core::{CallError, CallName, Delivery, Facts, Kind, Reason};
+use ridethrough_core::{CallError, CallName, Delivery, Doubt, DoubtForm, Facts, Kind, Reason};
 
 use crate::advice::Advice;
 use crate::harmless::{excerpt, harmless};
 
-/// Returns the answer to the host for a call that failed.
+/// Returns the answer to the host for a handshake or a call that surely did not run.
 pub(crate) fn answer(error: &CallError, advice: &Advice) -> Answer {
     Facts::of(error).answer(code::SERVER_ERROR, &advice.added_to(error.story(), error))
 }
 
-/// Returns the refusal of a round whose call is lost; whether the server has run it is unknown.
-pub(crate) fn lost_round(code: i64, message: &str) -> Answer {
+/// Returns what the host is told of a call that may have run; `None` if it surely did not.
+pub(crate) fn doubt(error: &CallError) -> Option<Doubt> {
+    error.may_have_run().then(|| Doubt::of(&Facts::of(error)))
+}
+
+/// Returns the answer to a round whose call is lost; whether the server has run it is unknown.
+pub(crate) fn lost_round(form: DoubtForm) -> Answer {
     let mut facts = Facts::unsent("interrupted");
     facts.may_have_run = true;
-    facts.answer(code, message)
+    Doubt::of(&facts).because(UNKNOWN_ROUND).answer(form)
 }
+
+/// Returns the answer without secrets: words of the server may be among the facts.
+pub(crate) fn masked(answer: Answer, secrets: &Secrets) -> Answer {
+    let masked = secrets.masked_json(answer.json().as_str()).and_then(|it| Json::new(it).ok());
+    match (answer, masked) {
+        (answer, None) => answer,
+        (Answer::Error(_), Some(masked)) => Answer::Error(masked),
+        (Answer::Result(_), Some(masked)) => Answer::Result(masked),
+    }
+}
+
+const UNKNOWN_ROUND: &str =
+    "The call cannot go on: its `requestState` is used up, is too old, or is of an earlier run of the bridge.";
 
 /// Returns the refusal of a call that was not sent, because a person must log in first by this command.
 pub(crate) fn login_needed(message: &str, command: &str) -> Answer {
@@ -96,16 +114,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_has_the_whole_story_and_the_facts() {
+    fn an_error_of_a_call_that_did_not_run_has_the_whole_story_and_the_facts() {
         let call = CallName { method: "tools/call".into(), tool: Some("deploy".into()) };
-        let mut error = CallError::new(Kind::Interrupted, Delivery::Unknown, call, Reason::Nothing);
+        let mut error = CallError::new(Kind::Interrupted, Delivery::Refused, call, Reason::Nothing);
         (error.attempts, error.elapsed) = (3, Duration::from_millis(2300));
         error.retry_after = Some(Duration::from_micros(1500));
 
         let said: Value = answer(&error, &Advice::default()).json().read().unwrap();
 
         let facts = json!({
-            "kind": "interrupted", "mayHaveRun": true, "attempts": 3, "handshakes": 0,
+            "kind": "interrupted", "mayHaveRun": false, "attempts": 3, "handshakes": 0,
             "elapsedMs": 2300, "retryAfterMs": 2,
         });
         assert_eq!(said, json!({"code": -32000, "message": error.report(), "data": facts}));
@@ -138,12 +156,27 @@ mod tests {
         let call = CallName { method: "tools/call".into(), tool: Some("deploy".into()) };
         let error = CallError::new(Kind::Cancelled, Delivery::Unknown, call, Reason::Nothing);
 
-        let said: Value = answer(&cut_short(error), &Advice::default()).json().read().unwrap();
+        let told = doubt(&cut_short(error)).unwrap().answer(DoubtForm::Result);
 
-        assert_eq!(
-            (&said["data"]["kind"], &said["data"]["mayHaveRun"]),
-            (&json!("closed"), &json!(true))
-        );
+        let said: Value = told.json().read().unwrap();
+        let facts = &said["_meta"]["ridethrough/doubt"];
+        assert_eq!((&facts["kind"], &facts["mayHaveRun"]), (&json!("closed"), &json!(true)));
+    }
+
+    #[test]
+    fn secrets_in_the_words_of_a_server_are_masked_in_either_form() {
+        let mut secrets = Secrets::default();
+        secrets.keep("s3cret-token");
+        let call = CallName { method: "tools/call".into(), tool: Some("deploy".into()) };
+        let reason = Reason::Said("no s3cret-token here".into());
+        let error = CallError::new(Kind::Interrupted, Delivery::Unknown, call, reason);
+
+        for form in [DoubtForm::Error, DoubtForm::Result] {
+            let told = masked(doubt(&error).unwrap().answer(form), &secrets);
+
+            assert!(told.json().as_str().contains("no ... here"), "{told:?}");
+            assert_eq!(told.error().is_some(), form == DoubtForm::Error);
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ridethrough::Call;
-use ridethrough_core::Extension;
 use ridethrough_core::message::Json;
+use ridethrough_core::{DoubtForm, Extension};
 
 /// The settings for all calls of a host.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +14,8 @@ pub(crate) struct Manner {
     pub(crate) limit: Option<Duration>,
     /// Tools that are safe to run twice.
     pub(crate) repeatable: BTreeSet<String>,
+    /// How the host is told that a call of a tool may have run.
+    pub(crate) doubt: DoubtForm,
 }
 
 impl Manner {
@@ -31,6 +33,14 @@ impl Manner {
             call = call.idempotent();
         }
         call
+    }
+
+    /// Returns the form of a doubt about a request of which no more is known than what the host asked.
+    pub(crate) fn doubt_about(&self, method: &str, params: Option<&Json>) -> DoubtForm {
+        if self.is_repeatable(params) {
+            return DoubtForm::Error;
+        }
+        self.doubt.of_request(method, params)
     }
 
     fn is_repeatable(&self, params: Option<&Json>) -> bool {

@@ -14,7 +14,6 @@ use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::stateless::{self, DISCOVER, REVISION};
 use ridethrough_core::{ExchangeId, Identity, QuestionId};
 
-use crate::fault;
 use crate::greeting;
 
 /// What a request of the stateless revision says of its sender.
@@ -127,15 +126,6 @@ pub(crate) fn not_found() -> Answer {
 /// Returns the answer to a question of the server whose call is over.
 pub(crate) fn too_late() -> Answer {
     Answer::refusal(INTERNAL_ERROR, "this was not answered before its call ended")
-}
-
-/// Returns the answer to a round whose state is unknown.
-pub(crate) fn unknown_state() -> Answer {
-    let words = "the call cannot go on: its `requestState` is not known here; it was used before, or the host did not \
-         come back within 10 minutes, or the bridge was started anew\n  \
-         tried: nothing was sent\n\
-         hint: whether the tool has run is not known; call it again without `requestState` if a second run does no harm";
-    fault::lost_round(INVALID_PARAMS, words)
 }
 
 /// Returns the answer to a round with the state of another call.

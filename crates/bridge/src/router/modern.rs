@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use super::Router;
 use super::greet::Form;
 use crate::calls::{Asked, Asker};
+use crate::fault;
 use crate::listens::{Listens, UPDATED};
 use crate::lists::Kind;
 use crate::modern::{self, Question, Sender};
@@ -172,7 +173,12 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             }
             // The state may be the upstream's own, so it is passed on.
             None if !self.has_sessions() => self.begin_modern(id, method, params, sender),
-            None => self.outbox.answer(Some(id.json()), &modern::unknown_state()),
+            None => {
+                let lost = fault::lost_round(self.manner.doubt_about(method, Some(&params)));
+                let offers = Offers::of(&sender.identity.capabilities);
+                let lost = self.in_modern_words(method, offers, lost);
+                self.outbox.answer(Some(id.json()), &lost);
+            }
         }
     }
 

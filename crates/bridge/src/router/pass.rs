@@ -6,7 +6,7 @@ use bytes::Bytes;
 use ridethrough::event::Delivered;
 use ridethrough::{Call, Era};
 use ridethrough_core::message::{Answer, Id, Json, Message, notification, reserved, splice};
-use ridethrough_core::{Kind as Ending, Outcome, QuestionId};
+use ridethrough_core::{CallError, Kind as Ending, Outcome, QuestionId};
 use tokio::io::AsyncWrite;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
@@ -235,7 +235,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// Answers a request that has ended, under the id that the host waits for.
     pub(super) fn answer(&mut self, finished: Finished) {
-        let Finished { id, method, page, end, asker, .. } = finished;
+        let Finished { id, method, page, params, end, asker, .. } = finished;
         let offers = asker.map(|asker| asker.offers);
         let is_stand_in = matches!(end, End::StandIn(_));
         let answer = match (end, page) {
@@ -260,7 +260,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                     // The host has no list yet; it is told when there is one.
                     self.asked.remove(&page.kind);
                 }
-                fault::answer(&error, &self.advice)
+                self.unanswered(&error, params.as_ref())
             }
         };
         let answer = match offers {
@@ -272,6 +272,14 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             // The upstream was reached while the host was given a stand-in.
             self.check_lists();
         }
+    }
+
+    /// Returns what the host is told of a call that got no answer.
+    fn unanswered(&self, error: &CallError, params: Option<&Json>) -> Answer {
+        let Some(doubt) = fault::doubt(error) else { return fault::answer(error, &self.advice) };
+        let told = doubt.answer(self.manner.doubt.of_call(error, params));
+        // The outbox masks no results.
+        fault::masked(told, &self.voice.masker.secrets())
     }
 
     /// Returns the list as the host sees it.

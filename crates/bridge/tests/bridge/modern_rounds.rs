@@ -7,7 +7,7 @@ use ridethrough_lab::{Ask, Round, Spoken, Times, When};
 use serde_json::{Value, json};
 
 use crate::modern::{both, host, modern, patient_host};
-use crate::rig::{Rig, secs};
+use crate::rig::{Rig, doubt_in, secs};
 
 #[tokio::test(start_paused = true)]
 async fn what_a_call_asks_for_is_its_answer_and_the_next_request_goes_on_with_it() {
@@ -100,20 +100,17 @@ async fn a_state_is_good_once_and_not_for_ever() {
     let round = json!({"requestState": asked["requestState"], "inputResponses": {key: {"action": "accept"}}});
 
     assert!(host.asked(2, "tools/call", call(round.clone())).await["result"].is_object());
-    let again = host.asked(3, "tools/call", call(round)).await["error"].clone();
+    let again = host.asked(3, "tools/call", call(round)).await["result"].clone();
     let late = host.asked(4, "tools/call", call(json!({}))).await["result"].clone();
     tokio::time::sleep(secs(601)).await;
     let round = json!({"requestState": late["requestState"], "inputResponses": {}});
-    let late = host.asked(5, "tools/call", call(round)).await["error"].clone();
+    let late = host.asked(5, "tools/call", call(round)).await["result"].clone();
 
-    for error in [again, late] {
-        assert_eq!(error["code"], -32602, "{error}");
-        assert_eq!(error["data"]["mayHaveRun"], true, "{error}");
-        let words = error["message"].as_str().unwrap();
-        assert!(
-            words.contains("`requestState` is not known") && words.contains("hint: "),
-            "{words}"
-        );
+    for doubt in [again, late] {
+        assert_eq!(doubt["_meta"]["ridethrough/doubt"]["mayHaveRun"], true, "{doubt}");
+        assert_eq!(doubt["resultType"], "complete", "{doubt}");
+        let words = doubt["content"][0]["text"].as_str().unwrap();
+        assert!(words.contains("its `requestState` is used up"), "{words}");
     }
     assert_eq!(rig.count(When::tool("deploy")), 2, "nothing was run for them");
     assert_eq!(
@@ -259,7 +256,7 @@ async fn a_later_round_without_a_state_does_not_begin_a_call_anew_in_a_session()
         let ended = host.asked(3, "tools/call", call(round)).await;
 
         assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
-        let data = &ended["error"]["data"];
+        let data = doubt_in(&ended);
         assert_eq!(
             (&data["kind"], &data["mayHaveRun"]),
             (&json!("interrupted"), &json!(true)),

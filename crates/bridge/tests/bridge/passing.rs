@@ -1,10 +1,10 @@
 //! Messages reach the side that they are for, and are not changed on the way.
 
-use ridethrough_bridge::Hidden;
+use ridethrough_bridge::{DoubtForm, Hidden};
 use ridethrough_lab::{Times, When};
 use serde_json::{Value, json};
 
-use crate::rig::{Rig, methods, secs};
+use crate::rig::{Rig, doubt_in, methods, secs};
 
 #[tokio::test(start_paused = true)]
 async fn payloads_pass_byte_for_byte_both_ways() {
@@ -250,7 +250,7 @@ async fn notifications_pass_both_ways() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_may_have_run_says_so_in_its_message_and_its_data() {
+async fn a_call_that_may_have_run_says_so_in_words_for_a_model_and_facts_in_its_meta() {
     let rig = Rig::new();
     let mut host = rig.greeted().await;
     rig.mcp.rule(When::tool("deploy"), Times::Always, |ask| async {
@@ -259,15 +259,44 @@ async fn a_call_that_may_have_run_says_so_in_its_message_and_its_data() {
     });
 
     host.call(1, "deploy").await;
-    let error = host.hear_json().await["error"].clone();
+    let answer = host.hear_json().await;
 
-    let message = error["message"].as_str().unwrap();
-    assert!(message.contains("was interrupted") && message.contains("\nhint: check whether"));
-    let data = &error["data"];
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    let text = "The answer was lost on its way. The tool may have run. \
+                Look whether it took effect before you call it again, or ask the user.";
+    assert_eq!(answer["result"]["content"], json!([{"type": "text", "text": text}]));
+    assert_eq!(answer["result"].as_object().unwrap().len(), 3, "{answer}");
+    let data = doubt_in(&answer);
     assert_eq!((&data["kind"], &data["mayHaveRun"]), (&json!("interrupted"), &json!(true)));
     assert_eq!((&data["attempts"], &data["retryAfterMs"]), (&json!(1), &Value::Null));
     assert!(data["elapsedMs"].is_u64());
     assert_eq!(rig.mcp.executions("deploy"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_wants_errors_is_told_doubt_as_one_with_a_code_of_its_own() {
+    let rig = Rig::new();
+    let mut host = rig.host_of(|bridge| bridge.doubt(DoubtForm::Error));
+    host.greet().await;
+    runs_and_cuts(&rig, "deploy");
+
+    host.call(1, "deploy").await;
+    let error = host.hear_json().await["error"].clone();
+
+    assert_eq!((&error["code"], &error["data"]["mayHaveRun"]), (&json!(-32050), &json!(true)));
+    assert_eq!(rig.mcp.executions("deploy"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_asks_for_a_task_is_told_its_doubt_as_an_error() {
+    let rig = Rig::new();
+    let mut host = rig.greeted().await;
+    runs_and_cuts(&rig, "deploy");
+
+    let params = json!({"name": "deploy", "task": {}});
+    let error = host.asked(1, "tools/call", params).await["error"].clone();
+
+    assert_eq!((&error["code"], &error["data"]["mayHaveRun"]), (&json!(-32050), &json!(true)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -376,4 +405,12 @@ impl Chance {
             (0..self.below(6)).map(|_| pieces[self.below(pieces.len() as u64) as usize]).collect();
         format!("\"{text}\"")
     }
+}
+
+/// The tool runs, and its answer is lost.
+fn runs_and_cuts(rig: &Rig, tool: &str) {
+    rig.mcp.rule(When::tool(tool), Times::Always, |ask| async {
+        ask.run();
+        ask.sse().await.cut().await;
+    });
 }

@@ -228,6 +228,11 @@ pub(crate) const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
+/// Returns the facts of a call that may have run, as a result tells them; null if it does not.
+pub(crate) fn doubt_in(answer: &Value) -> &Value {
+    &answer["result"]["_meta"]["ridethrough/doubt"]
+}
+
 /// Returns the methods of notifications among these messages.
 pub(crate) fn methods(messages: &[Value]) -> Vec<&str> {
     messages.iter().filter_map(|message| message["method"].as_str()).collect()
