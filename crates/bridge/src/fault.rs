@@ -2,9 +2,9 @@
 //! run, what the core says of a doubt.
 
 use ridethrough::Error;
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::message::code;
 use ridethrough_core::message::code::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
+use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::secrets::Secrets;
 use ridethrough_core::{CallError, CallName, Delivery, Doubt, DoubtForm, Facts, Kind, Reason};
 
@@ -38,8 +38,7 @@ pub(crate) fn masked(answer: Answer, secrets: &Secrets) -> Answer {
     }
 }
 
-const UNKNOWN_ROUND: &str =
-    "The call cannot go on: its `requestState` is used up, is too old, or is of an earlier run of the bridge.";
+const UNKNOWN_ROUND: &str = "The call cannot go on: its `requestState` is used up, is too old, or is of an earlier run of the bridge.";
 
 /// Returns the refusal of a call that was not sent, because a person must log in first by this command.
 pub(crate) fn login_needed(message: &str, command: &str) -> Answer {

@@ -88,6 +88,7 @@ pub mod wording;
 pub use client::{Call, Client};
 pub use command::{Command, Stderr};
 pub use config::{ClientBuilder, Network};
+pub use driver::Peers;
 pub use error::Error;
 pub use ridethrough_core::message::Json;
 pub use ridethrough_core::{Era, RetryPolicy};

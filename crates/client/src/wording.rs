@@ -49,9 +49,11 @@ pub fn of(event: &Event, now: Moment) -> Wording {
             );
             (Trouble, "callsHeld", words)
         }
-        Event::CallsReleased => {
-            (Recovery, "callsReleased", "the server answers: calls go out as before".to_owned())
-        }
+        Event::CallsReleased => (
+            Recovery,
+            "callsReleased",
+            "the server answers: calls go out again, a few at first".to_owned(),
+        ),
         // The handshake belongs to no call, and its first request has another name in each era.
         Event::CallEnded { kind: None, attempts: 0, elapsed, .. } => {
             (Detail, "callEnded", format!("the handshake took {}", time(*elapsed)))

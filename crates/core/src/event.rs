@@ -44,7 +44,7 @@ pub enum Event {
         /// When that request goes out, if a call waits for it.
         until: Moment,
     },
-    /// Unsafe calls go out as before.
+    /// The server answers again: unsafe calls go out, a few at first.
     CallsReleased,
     /// A connect of the link's connect loop failed.
     ConnectFailed {

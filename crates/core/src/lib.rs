@@ -92,6 +92,6 @@ pub use moment::Moment;
 pub use outcome::{
     CallError, CallName, Doubt, DoubtForm, Explanation, Facts, Kind, Outcome, Reason,
 };
-pub use output::{Action, Address, Delivered, Lane, Outgoing, Output, Route, Verb};
+pub use output::{Action, Address, Delivered, Lane, Outgoing, Output, PeerNews, Route, Verb};
 pub use policy::RetryPolicy;
 pub use replay::{ReplayRule, TrustHints};

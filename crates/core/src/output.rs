@@ -43,8 +43,27 @@ pub enum Output {
         /// Whether the server accepted it.
         outcome: Result<(), CallError>,
     },
+    /// Tell this to the other links of the same server, if there are any: `Link::handle_peer`.
+    Share(PeerNews),
     /// Report this event to the application's observers.
     Tell(Event),
+}
+
+/// What the links of one server tell each other about its trouble, so that they find out together when it is
+/// over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerNews {
+    /// The server answers again.
+    Answered,
+    /// One of them is finding out whether it answers.
+    Asking,
+    /// The server was met in trouble, and asks to be left alone for so long.
+    Trouble {
+        /// The time that it named; zero if it named none.
+        wait: Duration,
+    },
+    /// What was found out decides nothing.
+    Undecided,
 }
 
 /// An action to perform. News about an attempt that is no longer out is ignored.

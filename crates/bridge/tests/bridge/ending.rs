@@ -165,7 +165,9 @@ async fn more_calls_than_go_out_at_once_all_have_their_end() {
     let mut ids: Vec<_> = rest.iter().map(|it| it["id"].as_u64().unwrap()).collect();
     ids.sort_unstable();
     assert_eq!(ids, (0..400).collect::<Vec<_>>());
-    let kind = |it: &Value| [&it["error"]["data"]["kind"], &doubt_in(it)["kind"]].contains(&&json!("closed"));
+    let kind = |it: &Value| {
+        [&it["error"]["data"]["kind"], &doubt_in(it)["kind"]].contains(&&json!("closed"))
+    };
     assert!(rest.iter().all(kind), "{rest:?}");
 }
 

@@ -28,7 +28,7 @@ use crate::client::{Client, Tasks};
 use crate::clock::{Clock, SleepClock};
 use crate::credentials::Credentials;
 use crate::dial::Dial;
-use crate::driver::{Driver, Limits, Parts};
+use crate::driver::{Driver, Limits, Parts, Peers};
 use crate::error::BuildError;
 use crate::handlers::Handlers;
 use crate::observe::{Observers, OnEra};
@@ -86,6 +86,7 @@ pub struct ClientBuilder {
     limits: Limits,
     read_rate: Option<ReadRate>,
     cache: Cache,
+    peers: Option<Peers>,
     connection_limit: Option<usize>,
     sleep: SleepClock,
     seed: Option<u64>,
@@ -121,6 +122,7 @@ impl ClientBuilder {
             limits: Limits::default(),
             read_rate: None,
             cache: Cache::default(),
+            peers: None,
             connection_limit: None,
             sleep: SleepClock::default(),
             seed: None,
@@ -300,6 +302,12 @@ impl ClientBuilder {
         self
     }
 
+    /// Makes the client one of several of this server: they find out together when its trouble is over.
+    pub fn peers(mut self, peers: &Peers) -> Self {
+        self.peers = Some(peers.clone());
+        self
+    }
+
     /// Builds the client. It connects with its first call, or by [`Client::connect`].
     ///
     /// Must be called in a tokio runtime, on which the client's task then runs.
@@ -340,6 +348,7 @@ impl ClientBuilder {
             limits: self.limits,
             cache: self.cache,
             commands,
+            membership: self.peers.map(|peers| peers.join(&sender)),
         }));
         runtime.spawn(driver.run());
         Ok(Client::from_parts(sender, lookout, tasks))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{CallError, Era, Identity, QuestionId, Request, Status};
+use ridethrough_core::{CallError, Era, Identity, PeerNews, QuestionId, Request, Status};
 use tokio::sync::{mpsc, oneshot};
 
 use super::callers::{CallNumber, Caller};
@@ -55,6 +55,8 @@ pub(crate) enum DriverCommand {
         params: Option<Json>,
         reply: NoticeReply,
     },
+    /// Takes in what another client of the same server has found out about its trouble.
+    Peer(PeerNews),
     PreferEra(Era),
     Send {
         caller: Caller,

@@ -20,6 +20,7 @@ mod deliver;
 mod limits;
 mod mailbox;
 mod memory;
+mod peers;
 mod progress;
 mod questions;
 mod response_cache;
@@ -29,6 +30,8 @@ pub(crate) use callers::{CallNumber, Caller, Ended};
 pub(crate) use command::{CommandReceiver, CommandSender, DriverCommand, InboxScope};
 pub(crate) use limits::Limits;
 pub(crate) use mailbox::{Mailbox, Post, mailbox};
+pub(crate) use peers::Membership;
+pub use peers::Peers;
 pub(crate) use progress::{ProgressReader, Reporter, progress};
 pub(crate) use response_cache::Accepts;
 
@@ -73,6 +76,8 @@ pub(crate) struct Parts {
     pub(crate) limits: Limits,
     pub(crate) cache: Cache,
     pub(crate) commands: CommandReceiver,
+    /// Its place among the clients of one server, if it has one.
+    pub(crate) membership: Option<Membership>,
 }
 
 /// Runs one link for as long as a client holds it.
@@ -87,6 +92,7 @@ pub(crate) struct Driver {
     token: CurrentToken,
     observers: Observers,
     commands: CommandReceiver,
+    membership: Option<Membership>,
 
     attempts: Attempts,
     callers: Callers,
@@ -123,6 +129,7 @@ impl Driver {
             token: CurrentToken::new(parts.credentials),
             observers: parts.observers,
             commands: parts.commands,
+            membership: parts.membership,
             attempts: Attempts::new(parts.limits, Memory::new(parts.limits)),
             callers: Callers::default(),
             notices: BTreeMap::new(),
@@ -225,6 +232,11 @@ impl Driver {
                     if let Some(reply) = self.notices.remove(&notice) {
                         // The caller may be gone, and then needs no answer.
                         let _ = reply.send(outcome);
+                    }
+                }
+                Output::Share(news) => {
+                    if let Some(membership) = &self.membership {
+                        membership.tell(news);
                     }
                 }
                 Output::Tell(event) => {
@@ -351,6 +363,7 @@ impl Driver {
                 let notice = self.link.notify(now, method, params.as_ref());
                 self.notices.insert(notice, reply);
             }
+            DriverCommand::Peer(news) => self.link.handle_peer(self.clock.now(), news),
             DriverCommand::PreferEra(era) => self.link.prefer_era(era),
             DriverCommand::Send { caller, request, accepts } => {
                 self.send(now, caller, request, accepts)

@@ -44,6 +44,8 @@ pub(crate) struct Counters {
     pub(crate) repeated_after_gone: bool,
     /// L16: whether the server was asked for its era because of this call.
     pub(crate) era_asked: bool,
+    /// Until when the server asked not to be sent this again.
+    pub(crate) not_before: Moment,
     /// What came in place of an answer.
     pub(crate) non_answers: NonAnswers,
     /// The patience used up by earlier waits for a connection or session.

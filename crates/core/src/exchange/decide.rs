@@ -235,6 +235,7 @@ impl Exchange {
         let hint = hint.unwrap_or_default();
         let wait = rules.policy.backoff.full_jitter(self.counters.resends, rules.rng).max(hint);
         let is_over = !rules.is_safe || !self.is_patient(rules, wait);
+        self.counters.not_before = rules.now + hint;
         if !is_over && rules.now + hint < self.deadline.at {
             return Step::Resend { at: rules.now + wait, because, deferral: None };
         }

@@ -18,6 +18,7 @@ use crate::link::effects::{CallEffect, Effect, MessageSource, OutboundEffect};
 use crate::link::timers::Timer;
 use crate::message::Incoming;
 use crate::moment::Moment;
+use crate::output::PeerNews;
 use crate::sse;
 
 impl Link {
@@ -220,6 +221,12 @@ impl Link {
     pub fn handle_scope(&mut self, now: Moment, brought: Result<(), NoCredentials>) {
         let is_awaited = self.calls.await_any(Awaited::Scope);
         self.base.credentials.scope_came(&mut self.base.cx, brought, is_awaited);
+        self.run_effects(now);
+    }
+
+    /// Takes in what another link of the same server says about its trouble.
+    pub fn handle_peer(&mut self, now: Moment, news: PeerNews) {
+        self.calls.peer_told(&mut self.base, now, news);
         self.run_effects(now);
     }
 

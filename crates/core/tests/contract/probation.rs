@@ -64,6 +64,29 @@ fn a_safe_call_that_waits_to_be_repeated_finds_out_in_place_of_a_question() {
 }
 
 #[test]
+fn a_safe_call_that_was_asked_to_wait_finds_nothing_out_before() {
+    let mut rig = Rig::connected();
+    rig.list();
+    let asked_to_wait = rig.post();
+    let mut refused = head(502, Content::Nothing);
+    refused.retry_after = Some(secs(50));
+    rig.answer_with(&asked_to_wait, refused, "");
+    rig.list();
+    let post = rig.post();
+    rig.reply(&post, "{}");
+    rig.call("deploy");
+    let post = rig.post();
+    rig.status(&post, 502);
+    rig.call("deploy");
+
+    let waited = rig.advance_to_send();
+
+    assert!(waited < secs(50), "{waited:?}");
+    assert_eq!(rig.post().lane, Lane::Control, "a question of its own");
+    rig.nothing_sent();
+}
+
+#[test]
 fn unsafe_calls_follow_in_groups_of_1_2_4() {
     let mut rig = in_trouble();
     let ids: Vec<_> = (0..20).map(|_| rig.call("deploy")).collect();
@@ -168,6 +191,24 @@ fn a_server_that_accepts_the_question_and_is_silent_gets_the_oldest_call_alone()
     let next = rig.call_sent();
     rig.reply(&next, "{}");
     assert_eq!(rig.result(ids[1]), "{}");
+}
+
+/// Found by the simulator: the question beside the call that is out alone was due for ever.
+#[test]
+fn a_server_that_cannot_be_reached_is_asked_nothing_while_one_call_is_out_alone() {
+    let mut rig = in_trouble();
+    (0..2).for_each(|_| _ = rig.call("busy"));
+    question(&mut rig);
+    rig.advance(secs(10));
+    rig.call_sent();
+    rig.sent.clear();
+    let safe = rig.list();
+    let post = rig.post();
+    rig.refuse_connection(&post);
+
+    rig.advance(secs(15));
+
+    assert!(rig.is_open(safe));
 }
 
 #[test]
@@ -338,4 +379,54 @@ fn is_call(request: &Outgoing) -> bool {
 
 fn is_notice(request: &Outgoing) -> bool {
     method(request).is_some_and(|method| method.starts_with("notifications/"))
+}
+
+#[test]
+fn the_links_of_a_server_find_out_together() {
+    let (mut one, mut other) = (in_trouble(), Rig::connected());
+    hear(&mut other, &mut one);
+    let (first, second) = (one.call("deploy"), other.call("deploy"));
+
+    let asked = question(&mut one);
+    hear(&mut other, &mut one);
+    other.advance(secs(2));
+    other.nothing_sent();
+    one.reply(&asked, "{}");
+    hear(&mut other, &mut one);
+
+    let post = one.post();
+    other.nothing_sent();
+    one.reply(&post, "{}");
+    assert!(
+        other.advance_to_send() >= millis(50),
+        "the first call of the one that asked goes first"
+    );
+    let post = other.post();
+    assert!(is_call(&post), "nothing is asked twice");
+    other.reply(&post, "{}");
+    assert_eq!((one.result(first), other.result(second)), ("{}", "{}"));
+}
+
+#[test]
+fn a_link_asks_for_itself_if_another_found_nothing_out() {
+    let (mut one, mut other) = (in_trouble(), Rig::connected());
+    hear(&mut other, &mut one);
+    one.call("deploy");
+    other.call("deploy");
+    let asked = question(&mut one);
+    hear(&mut other, &mut one);
+
+    one.status(&asked, 502);
+    hear(&mut other, &mut one);
+
+    assert_eq!(other.advance_to_send().max(secs(1)), secs(1));
+    assert_eq!(other.post().lane, Lane::Control);
+}
+
+/// Lets a link hear what another one has shared.
+fn hear(rig: &mut Rig, other: &mut Rig) {
+    for news in other.shared.drain(..) {
+        rig.link.handle_peer(rig.now, news);
+        rig.pump();
+    }
 }

@@ -17,7 +17,7 @@ use ridethrough_core::sse;
 use ridethrough_core::{
     Action, AnswerHead, AttemptId, CallError, CallOptions, Cause, CredentialsId, Delivered, Era,
     Eras, Event, ExchangeId, Failure, Identity, Kind, Lane, Link, Moment, NoCredentials, NoticeId,
-    Outcome, Outgoing, Output, Request, RetryPolicy, Verb,
+    Outcome, Outgoing, Output, PeerNews, Request, RetryPolicy, Verb,
 };
 
 pub(crate) struct Rig {
@@ -30,6 +30,7 @@ pub(crate) struct Rig {
     pub(crate) noticed: BTreeMap<NoticeId, Result<(), CallError>>,
     pub(crate) delivered: Vec<Delivered>,
     pub(crate) told: Vec<Event>,
+    pub(crate) shared: Vec<PeerNews>,
     pub(crate) aborted: Vec<AttemptId>,
     pub(crate) drained: Vec<AttemptId>,
     pub(crate) credentials_asked: usize,
@@ -82,6 +83,7 @@ impl Rig {
             noticed: BTreeMap::new(),
             delivered: Vec::new(),
             told: Vec::new(),
+            shared: Vec::new(),
             aborted: Vec::new(),
             drained: Vec::new(),
             credentials_asked: 0,
@@ -455,6 +457,7 @@ impl Rig {
                     let before = self.noticed.insert(notice, outcome);
                     assert!(before.is_none(), "{notice} ended twice");
                 }
+                Output::Share(news) => self.shared.push(news),
                 Output::Tell(event) => self.told.push(event),
             }
         }

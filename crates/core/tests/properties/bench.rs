@@ -512,7 +512,10 @@ impl Bench {
                 Output::Deliver(Delivered::Withdrawn { question }) => {
                     self.questions.remove(&question);
                 }
-                Output::Deliver(_) | Output::Noticed { .. } | Output::Tell(_) => {}
+                Output::Deliver(_)
+                | Output::Noticed { .. }
+                | Output::Share(_)
+                | Output::Tell(_) => {}
             }
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ridethrough::error::{CallError, Kind};
 use ridethrough::policy::ReadRate;
 use ridethrough::server::{Identity, Server};
-use ridethrough::{Client, Era, Error};
+use ridethrough::{Client, Era, Error, Peers};
 use ridethrough_core::message::{ListKind, LogLevel};
 use ridethrough_server::{Presence, Principal};
 use serde_json::json;
@@ -39,6 +39,8 @@ pub(crate) struct Upstream {
     callback: CallbackUrl,
     /// How fast large answers are read, those of all servers together.
     read_rate: ReadRate,
+    /// All clients of this server, which find out together when its trouble is over.
+    peers: Peers,
     /// Who is being connected for the first time.
     pub(crate) reaching: Mutex<BTreeMap<Principal, Refresh>>,
     /// The reading of lists, by those who share the link that they are read over.
@@ -99,6 +101,7 @@ impl Upstream {
             logins: Mutex::default(),
             callback,
             read_rate,
+            peers: Peers::default(),
             reaching: Mutex::default(),
             lists: Mutex::default(),
         })
@@ -283,7 +286,11 @@ impl Upstream {
     ) -> Result<Client, String> {
         let connect = &self.settings.connect;
         // Servers of both eras ask questions and log only in a session.
-        let builder = connect.builder()?.prefer_era(Era::Legacy).read_rate(self.read_rate.clone());
+        let builder = connect
+            .builder()?
+            .prefer_era(Era::Legacy)
+            .read_rate(self.read_rate.clone())
+            .peers(&self.peers);
         let builder = match login {
             Some(login) => connect.with_account(builder, login.account.clone()),
             None => builder,

@@ -16,7 +16,7 @@ pub struct MachineFaults {
     pub cut_after: u64,
     /// 429, 425 or 503 with `Retry-After`, and not run.
     pub deferral: u64,
-    /// 429, 425 or 503 with `Retry-After` after it was run: a lie.
+    /// 429 or 425 after it was run: a lie.
     pub lying_deferral: u64,
     /// Words of a lost session after it was run: a lie.
     pub lying_loss: u64,
@@ -24,6 +24,9 @@ pub struct MachineFaults {
     pub gateway_before: u64,
     /// A bare 502, 503, 504 or 408, run.
     pub gateway_after: u64,
+    /// What stands before the server refuses the answer: 503 with a hint, 403, 405, 413, 428, or a redirect to a
+    /// page that refuses, run.
+    pub door: u64,
     /// 500, run.
     pub broken: u64,
     /// A body that is not an answer.
@@ -84,6 +87,7 @@ impl MachineFaults {
             lying_loss: rate(20),
             gateway_before: rate(80),
             gateway_after: rate(80),
+            door: rate(80),
             broken: rate(40),
             nonsense: rate(30),
             cut_body: rate(60),

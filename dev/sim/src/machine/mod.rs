@@ -10,6 +10,7 @@
 //!             └─────▶ Oracle                          what must hold, whatever it meets
 //! ```
 
+mod door;
 mod eras;
 mod faults;
 mod oracle;

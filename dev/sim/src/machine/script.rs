@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
-use ridethrough_core::head::{Challenge, Content};
+use ridethrough_core::head::{Challenge, Content, Redirect};
 use ridethrough_core::sse;
 use ridethrough_core::{AnswerHead, AttemptId, Cause, Failure, Link, Moment};
 
@@ -68,6 +68,12 @@ impl Script {
     pub(crate) fn busy(after: Duration, status: u16, hint: Duration) -> Self {
         let mut head = head(status, Content::Nothing);
         head.retry_after = Some(hint);
+        Self::answer(after, head, Bytes::new())
+    }
+
+    pub(crate) fn redirect(after: Duration, to: &str) -> Self {
+        let mut head = head(307, Content::Html);
+        head.redirect = Some(Redirect::SameOrigin(to.into()));
         Self::answer(after, head, Bytes::new())
     }
 

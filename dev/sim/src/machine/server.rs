@@ -12,6 +12,7 @@ use ridethrough_core::rng::Rng;
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{Cause, Era, Moment, Outgoing, Verb};
 
+use crate::machine::door::ERROR_PAGE;
 use crate::machine::eras::{Fleet, Setting};
 use crate::machine::faults::MachineFaults;
 use crate::machine::oracle::MachineOracle;
@@ -101,6 +102,9 @@ impl Server {
         oracle: &mut MachineOracle,
     ) -> Script {
         let latency = self.latency();
+        if request.to.target.as_deref() == Some(ERROR_PAGE) {
+            return Script::status(latency, 405);
+        }
         match self.outage {
             Some(Outage::BlackHole) => {
                 return Script::not_sent(Duration::from_secs(5), Cause::ConnectTimedOut);
@@ -249,7 +253,8 @@ impl Server {
         if self.hits(faults.lying_deferral) {
             oracle.lied(call.number);
             oracle.executed(call.number);
-            return self.defer(latency);
+            let status = [429, 425][self.rng.below(2) as usize];
+            return Script::busy(latency, status, self.hint());
         }
         if call.session.is_some() && self.hits(faults.lying_loss) {
             oracle.lied(call.number);
@@ -289,6 +294,9 @@ impl Server {
         if self.hits(faults.gateway_after) {
             return Script::status(after, self.gateway_status());
         }
+        if self.hits(faults.door) {
+            return self.at_the_door(after);
+        }
         if self.hits(faults.broken) {
             return Script::status(after, 500);
         }
@@ -315,15 +323,6 @@ impl Server {
         let number = self.streams.plan(call.number, call.session, times, text, drawn);
         let stream = self.streams.get(number).expect("just planned");
         stream.play(now, 0, &faults, &mut self.rng)
-    }
-
-    pub(crate) fn defer(&mut self, latency: Duration) -> Script {
-        let hint = self.rng.between(Duration::from_millis(10), Duration::from_secs(3));
-        let status = [429, 425, 503][self.rng.below(3) as usize];
-        if status != 503 && self.rng.below(3) == 0 {
-            return Script::status(latency, status);
-        }
-        Script::busy(latency, status, hint)
     }
 
     fn resume(&mut self, now: Moment, request: &Outgoing, event_id: &str) -> Script {

@@ -245,7 +245,10 @@ impl MachineWorld {
                 Output::Act(action) => self.act(action),
                 Output::Finish { exchange, outcome, .. } => self.finished(exchange, outcome),
                 Output::Deliver(Delivered::Question { question, .. }) => self.asked(question),
-                Output::Deliver(_) | Output::Noticed { .. } | Output::Tell(_) => {}
+                Output::Deliver(_)
+                | Output::Noticed { .. }
+                | Output::Share(_)
+                | Output::Tell(_) => {}
             }
         }
     }

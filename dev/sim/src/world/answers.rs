@@ -19,7 +19,7 @@ pub(super) async fn before(host: &Host, fault: Fault, ask: Ask, order: Order) {
     match fault {
         Fault::ResetBefore => ask.reply().1.reset(),
         Fault::CloseBefore => ask.reply().1.close().await,
-        Fault::Deferral => defer(host, ask, order).await,
+        Fault::Deferral => defer(host, ask, order, &[429, 425, 503]).await,
         Fault::GatewayBefore => gateway(host, ask).await,
         // Only HTTP/2 can refuse a stream; on HTTP/1.1 this is a reset.
         Fault::RefusedStream => ask.reply().1.reset_with(Reason::REFUSED_STREAM),
@@ -36,9 +36,10 @@ pub(super) async fn after(host: &Host, fault: Fault, ask: Ask, order: Order) {
         Fault::Broken => ask.status(500, &[], "Internal Server Error").await,
         Fault::Nonsense => ask.status(200, &[JSON], "<html>it works</html>").await,
         Fault::CutBody => cut_body(host, ask, order).await,
+        Fault::Door => at_the_door(host, ask, order).await,
         Fault::LyingDeferral => {
             host.oracle().lied(order.call);
-            defer(host, ask, order).await;
+            defer(host, ask, order, &[429, 425]).await;
         }
         Fault::LyingLoss => {
             let dialect = Dialect::draw(&mut host.chance().rng);
@@ -63,11 +64,26 @@ pub(super) async fn well(host: &Host, ask: Ask, order: Order) {
     ask.json(body).await;
 }
 
-async fn defer(host: &Host, ask: Ask, order: Order) {
+/// Asks for time by one of these statuses.
+async fn defer(host: &Host, ask: Ask, order: Order, statuses: &[u16]) {
     let wait = 1 + host.below(4);
-    let status = [429, 425, 503][usize::try_from(host.below(3)).unwrap_or_default()];
+    let status = statuses[pick(host, statuses.len())];
     host.oracle().deferred(order.call, Duration::from_secs(wait));
     ask.status(status, &[("retry-after", &wait.to_string())], "").await;
+}
+
+/// Refuses a call that was run, as filters of answers, limits on them and pages of errors do.
+async fn at_the_door(host: &Host, ask: Ask, order: Order) {
+    const PAGE: &str = "<html>no</html>";
+    match pick(host, 6) {
+        0 => defer(host, ask, order, &[503]).await,
+        1 => ask.status(307, &[("location", ERROR_PAGE)], PAGE).await,
+        status => ask.status([403, 405, 413, 428][status - 2], &[HTML], PAGE).await,
+    }
+}
+
+fn pick(host: &Host, most: usize) -> usize {
+    usize::try_from(host.below(most as u64)).unwrap_or_default()
 }
 
 async fn gateway(host: &Host, ask: Ask) {
@@ -82,15 +98,13 @@ async fn refuse_oddly(host: &Host, ask: Ask, order: Order) {
         520, 529,
     ];
     host.oracle().called_lost(order.call, false);
-    let pick = |most: usize| usize::try_from(host.below(most as u64)).unwrap_or_default();
+    let pick = |most| pick(host, most);
     let status = STATUSES[pick(STATUSES.len())];
     let words = ["no", "Session not found", "Server not initialized", "rate limited", ""][pick(5)];
     let id = if pick(2) == 0 { ask.id().to_string() } else { "null".to_owned() };
     match pick(3) {
         0 => ask.status(status, &[TEXT], words).await,
-        1 => {
-            ask.status(status, &[("content-type", "text/html")], format!("<h1>{words}</h1>")).await
-        }
+        1 => ask.status(status, &[HTML], format!("<h1>{words}</h1>")).await,
         _ => {
             let error = format!(r#"{{"code":-32000,"message":"{words}"}}"#);
             let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#);
@@ -251,5 +265,8 @@ fn progress(token: &Value, step: u32) -> String {
 /// The most bytes that a client may read of an endless answer: what it holds at most, and what pipes and
 /// cables hold on the way.
 const MOST_TAKEN_IN: u64 = 3 * super::MESSAGE_LIMIT as u64 + (1 << 20);
+/// Where a redirect of the door leads: a page that takes no POST.
+pub(super) const ERROR_PAGE: &str = "/m.html";
+const HTML: (&str, &str) = ("content-type", "text/html");
 const JSON: (&str, &str) = ("content-type", "application/json");
 const TEXT: (&str, &str) = ("content-type", "text/plain");

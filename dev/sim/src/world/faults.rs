@@ -59,7 +59,10 @@ fault_kinds! {
     CutBody "cut-body" 60,
     /// Never answered, run.
     HoleAfter "hole-after" 20,
-    /// 429 after it was run: a lie.
+    /// What stands before the server refuses the answer: 503 with a hint, 403, 405, 413, 428, or a redirect to a
+    /// page that refuses, run.
+    Door "door" 80,
+    /// 429 or 425 after it was run: a lie.
     LyingDeferral "lying-deferral" 20,
     /// Words of a lost session after it was run, though the session lives.
     LyingLoss "lying-loss" 20,

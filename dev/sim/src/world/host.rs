@@ -77,6 +77,9 @@ impl Host {
     }
 
     pub(crate) async fn serve(self, ask: Ask) {
+        if ask.entry.target == answers::ERROR_PAGE {
+            return ask.status(405, &[], "").await;
+        }
         match &ask.entry.what {
             What::Request { tool: Some(_), .. } => self.call(ask).await,
             What::Request { method, .. } if HANDSHAKES.contains(&method.as_str()) => {
@@ -205,6 +208,7 @@ const AFTER: &[Fault] = &[
     Fault::Nonsense,
     Fault::CutBody,
     Fault::HoleAfter,
+    Fault::Door,
     Fault::LyingDeferral,
     Fault::LyingLoss,
     Fault::OddRefusal,

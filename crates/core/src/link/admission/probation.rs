@@ -6,6 +6,8 @@
 //!                       │  └──silence for 10 s──▶ Alone ──answered─┼──┘
 //!                       └──────────── no answer ──────┴────────────┘
 //! ```
+//! The links of one server find out together: one asks, and what it hears is told to the others (`Trusting`).
+//!
 //! An unsafe call that meets an outage ends in doubt, and a harmless request that meets one costs nothing. So
 //! the harmless one goes first; then unsafe calls follow in groups of 1, 2, 4, …, because a door that is open
 //! is not yet a server that works. Tries to find out are paced as connects are.
@@ -44,6 +46,8 @@ enum Phase {
     /// They go out.
     #[default]
     Passed,
+    /// Another link was answered: they go out in groups from `at` on, after the first one of that link.
+    Trusting { at: Moment },
 }
 
 /// The unsafe calls that may be out at once.
@@ -103,7 +107,7 @@ impl Probation {
         match &mut self.phase {
             Phase::Alone { id, .. } => *id == call,
             Phase::Growing(group) => group.take(call),
-            Phase::Held { .. } => false,
+            Phase::Held { .. } | Phase::Trusting { .. } => false,
             Phase::Passed => true,
         }
     }
@@ -111,7 +115,7 @@ impl Probation {
     /// Returns how many of the calls that wait may go out now.
     pub(crate) fn room(&self) -> usize {
         match &self.phase {
-            Phase::Alone { .. } | Phase::Held { .. } => 0,
+            Phase::Alone { .. } | Phase::Held { .. } | Phase::Trusting { .. } => 0,
             Phase::Growing(group) => group.room as usize,
             Phase::Passed => usize::MAX,
         }
@@ -125,6 +129,7 @@ impl Probation {
             Phase::Held { next, asked: None } => Some(*next),
             Phase::Growing(group) => Some(group.began + STEP),
             Phase::Passed => None,
+            Phase::Trusting { at } => Some(*at),
         }
     }
 
@@ -141,17 +146,28 @@ impl Probation {
         match &mut self.phase {
             Phase::Alone { next, .. } => *next = now + SILENCE,
             Phase::Held { asked, .. } => *asked = Some(now),
-            Phase::Growing(_) | Phase::Passed => {}
+            Phase::Growing(_) | Phase::Passed | Phase::Trusting { .. } => {}
+        }
+    }
+
+    /// Notes that another link of this server was answered. Its first call goes before those of this link.
+    pub(crate) fn peer_answered(&mut self, now: Moment, rng: &mut Rng) {
+        if matches!(self.phase, Phase::Held { .. }) {
+            self.phase = Phase::Trusting { at: now + rng.between(PEER_FIRST, PEER_LAST) };
         }
     }
 
     /// Puts the next try off, because the last one found nothing out.
     pub(crate) fn undecided(&mut self, now: Moment, rng: &mut Rng) {
         let since = self.since.unwrap_or(now);
-        if let Phase::Held { next, asked } = &mut self.phase {
-            *next = (*next).max(now + gap(now.since(since), self.failures, rng));
-            *asked = None;
-            self.failures = self.failures.saturating_add(1);
+        match &mut self.phase {
+            Phase::Alone { next, .. } => *next = now + SILENCE,
+            Phase::Held { next, asked } => {
+                *next = (*next).max(now + gap(now.since(since), self.failures, rng));
+                *asked = None;
+                self.failures = self.failures.saturating_add(1);
+            }
+            Phase::Growing(_) | Phase::Passed | Phase::Trusting { .. } => {}
         }
     }
 
@@ -170,7 +186,8 @@ impl Probation {
     /// Notes that the server answered this attempt. Returns whether calls may go out for that.
     pub(crate) fn answered(&mut self, now: Moment, attempt: Option<AttemptId>) -> bool {
         let is_later = attempt.is_none_or(|attempt| attempt > self.last_attempt);
-        let is_held = matches!(self.phase, Phase::Alone { .. } | Phase::Held { .. });
+        let is_held =
+            matches!(self.phase, Phase::Alone { .. } | Phase::Held { .. } | Phase::Trusting { .. });
         if is_later && is_held {
             self.phase = Phase::Growing(Group::new(now, 1));
         }
@@ -205,12 +222,16 @@ impl Probation {
         match &self.phase {
             Phase::Alone { id: alone, .. } => *alone == id,
             Phase::Growing(group) => group.out.contains(&id),
-            Phase::Held { .. } | Phase::Passed => false,
+            Phase::Held { .. } | Phase::Passed | Phase::Trusting { .. } => false,
         }
     }
 
     /// Begins the next group, of which a part may be out still; without calls that wait the probation is over.
     pub(crate) fn grow(&mut self, now: Moment, has_waiters: bool) {
+        if matches!(self.phase, Phase::Trusting { at } if at <= now) {
+            self.phase = Phase::Growing(Group::new(now, 1));
+            return;
+        }
         let Phase::Growing(group) = &mut self.phase else { return };
         if !has_waiters && group.out.is_empty() {
             *self = Self::default();
@@ -247,5 +268,8 @@ const FIRST_JITTER: Duration = Duration::from_millis(50);
 const SILENCE: Duration = Duration::from_secs(10);
 /// How long a group is waited for before the next one goes out.
 const STEP: Duration = Duration::from_secs(1);
+/// How long after another link was answered calls follow here.
+const PEER_FIRST: Duration = Duration::from_millis(50);
+const PEER_LAST: Duration = Duration::from_millis(300);
 /// The longest time for which a hint is kept.
 const LONGEST_HINT: Duration = Duration::from_secs(3600);

@@ -17,10 +17,19 @@ use crate::link::own_request::{OwnOutcome, OwnReply, OwnRequest};
 use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
+use crate::output::{Output, PeerNews};
 
 impl Calls {
     /// L22: holds unsafe calls, because a request met trouble at the server.
     pub(crate) fn trouble(&self, base: &mut Base, now: Moment, hint: Option<Duration>) {
+        if base.admission.probation.is_off() {
+            return;
+        }
+        self.hold(base, now, hint);
+        base.cx.put(Output::Share(PeerNews::Trouble { wait: hint.unwrap_or_default() }));
+    }
+
+    fn hold(&self, base: &mut Base, now: Moment, hint: Option<Duration>) {
         let is_new = !base.admission.probation.is_on();
         let (cx, probation) = (&mut base.cx, &mut base.admission.probation);
         probation.trouble(now, cx.attempts.last(), hint, &mut cx.rng);
@@ -28,6 +37,24 @@ impl Calls {
             cx.tell(Event::CallsHeld { until });
         }
         cx.then(CallEffect::SetProbationAlarm);
+    }
+
+    /// Takes in what another link of this server found out.
+    pub(crate) fn peer_told(&self, base: &mut Base, now: Moment, news: PeerNews) {
+        let (cx, probation) = (&mut base.cx, &mut base.admission.probation);
+        match news {
+            PeerNews::Answered => probation.peer_answered(now, &mut cx.rng),
+            PeerNews::Asking => probation.asked(now),
+            PeerNews::Trouble { wait } => self.hold(base, now, Some(wait)),
+            PeerNews::Undecided => probation.undecided(now, &mut cx.rng),
+        }
+        base.cx.then(CallEffect::SetProbationAlarm);
+    }
+
+    /// Notes that what was tried has found nothing out.
+    fn undecided(&self, base: &mut Base, now: Moment) {
+        base.admission.probation.undecided(now, &mut base.cx.rng);
+        base.cx.put(Output::Share(PeerNews::Undecided));
     }
 
     /// Notes what an answer to the POST of a call says about trouble.
@@ -121,18 +148,20 @@ impl Calls {
     fn find_out(&mut self, base: &mut Base, now: Moment) {
         if !base.reach.lets_control_out() {
             // The connect loop finds out first.
-            base.admission.probation.undecided(now, &mut base.cx.rng);
+            self.undecided(base, now);
             return base.cx.then(ReachEffect::Drive);
         }
         if base.session.ready().is_none() {
             // A handshake that succeeds has found out.
-            base.admission.probation.undecided(now, &mut base.cx.rng);
+            self.undecided(base, now);
             return base.cx.then(SessionEffect::Ensure);
         }
         base.admission.probation.asked(now);
+        base.cx.put(Output::Share(PeerNews::Asking));
         let repeat = |it: &&Exchange| {
             matches!(it.state, State::Waiting(Waiting::Until { then: Then::Send, .. }))
                 && it.origin.is_application()
+                && it.counters.not_before <= now
                 && self.is_safe(base, it)
         };
         let repeated = self.iter().find(repeat).map(|it| it.id);
@@ -154,7 +183,7 @@ impl Calls {
                 base.admission.probation.let_one_out(now, id);
                 base.cx.then(CallEffect::LetOutIf(id, Awaited::Probation));
             }
-            None => base.admission.probation.undecided(now, &mut base.cx.rng),
+            None => self.undecided(base, now),
         }
     }
 
@@ -165,7 +194,7 @@ impl Calls {
             OwnOutcome::Nothing(failure) if failure.cause == Cause::TimedOut => {
                 self.let_one_out(base, now);
             }
-            OwnOutcome::Nothing(_) => base.admission.probation.undecided(now, &mut base.cx.rng),
+            OwnOutcome::Nothing(_) => self.undecided(base, now),
         }
         base.cx.then(CallEffect::SetProbationAlarm);
     }
@@ -189,13 +218,13 @@ impl Calls {
             PostReading::Accepted
             | PostReading::NeedsScope { .. }
             | PostReading::Unauthorized { .. } => self.let_one_out(base, now),
-            _ => base.admission.probation.undecided(now, &mut base.cx.rng),
+            _ => self.undecided(base, now),
         }
     }
 
     /// Gives up a session in which the question was refused, and makes the next one, which finds out.
     fn lose_session(&self, base: &mut Base, now: Moment, generation: Generation) {
-        base.admission.probation.undecided(now, &mut base.cx.rng);
+        self.undecided(base, now);
         base.health.session_refused(&mut base.cx, generation);
         base.cx.then(SessionEffect::Ensure);
     }
@@ -208,6 +237,8 @@ impl Calls {
         attempt: Option<AttemptId>,
     ) {
         if base.admission.probation.answered(now, attempt) {
+            base.cx.tell(Event::CallsReleased);
+            base.cx.put(Output::Share(PeerNews::Answered));
             base.health.server_answered(&mut base.cx);
             self.release_from_probation(base);
             base.cx.then(CallEffect::SetProbationAlarm);
@@ -245,9 +276,6 @@ impl Calls {
 
     /// Lets out as many of the calls that wait as may go.
     pub(super) fn release_from_probation(&self, base: &mut Base) {
-        if !base.admission.probation.is_on() {
-            base.cx.tell(Event::CallsReleased);
-        }
         let mut room = base.admission.probation.room();
         let waiting = self.iter().filter(|it| it.awaits(Awaited::Probation));
         let mut released = Vec::new();
