@@ -155,7 +155,7 @@ async fn whoever_is_not_let_in_any_more_is_given_nothing_old() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_back_is_asked_again() {
     let (_server, client) = fails_later(|asked| match asked.before {
-        1 => Said::Status(500),
+        1 => Said::Status(501),
         _ => Said::Result(minute(asked)),
     });
     client.tools().await.unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use http::StatusCode;
 use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
-use ridethrough::machine::head::Content;
+use ridethrough::machine::head::{Challenge, Content};
 use ridethrough::transport::{
     AnswerHead, Body, Bytes, Cause, Failure, Reply, Transport, TransportRequest, Verb,
 };
@@ -138,8 +138,11 @@ fn reply(asked: &Asked, said: Said) -> Result<Reply, Failure> {
     }
 }
 
+/// Returns a refusal by this status; a 401 says what it wants.
 fn status(code: u16) -> Reply {
-    Reply::whole(AnswerHead::new(StatusCode::from_u16(code).unwrap(), Content::Nothing), "")
+    let mut head = AnswerHead::new(StatusCode::from_u16(code).unwrap(), Content::Nothing);
+    head.challenge = (code == 401).then(Challenge::credentials);
+    Reply::whole(head, "")
 }
 
 /// Returns the answer of a server without faults.

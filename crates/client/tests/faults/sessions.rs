@@ -5,7 +5,7 @@ use ridethrough::error::Kind;
 use ridethrough::event::{Event, Events, Seen};
 use ridethrough::machine::Reason;
 use ridethrough::machine::breaker::BreakerState;
-use ridethrough::{Client, Error};
+use ridethrough::{Client, Error, RetryPolicy};
 use ridethrough_lab::{Ask, Entry, Protocol, Times, What, When};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -105,7 +105,7 @@ on_every_carrier! {
 
     async fn sessions_that_die_at_once_cost_one_initialize_per_call_and_one_until_the_breaker_opens(rig: Rig) {
         sessions_die_at_once(&rig);
-        let client = rig.client();
+        let client = impatient(&rig);
 
         let mut kinds = Vec::new();
         while kinds.last() != Some(&Kind::BreakerOpen) {
@@ -120,7 +120,7 @@ on_every_carrier! {
     }
 
     async fn an_open_breaker_probes_once_at_a_time_and_lets_no_call_through_meanwhile(rig: Rig) {
-        let (client, gate) = (rig.client(), Gate::closed());
+        let (client, gate) = (impatient(&rig), Gate::closed());
         open_the_breaker(&rig, &client).await;
         let asked = rig.count(When::method("ping"));
         gate.hold(&rig.mcp, When::method("ping"));
@@ -134,7 +134,7 @@ on_every_carrier! {
     }
 
     async fn the_first_good_answer_to_a_probe_closes_the_breaker(rig: Rig) {
-        let (client, gate) = (rig.client(), Gate::closed());
+        let (client, gate) = (impatient(&rig), Gate::closed());
         open_the_breaker(&rig, &client).await;
         let asked = rig.count(When::method("ping"));
         gate.hold(&rig.mcp, When::method("ping"));
@@ -151,7 +151,7 @@ on_every_carrier! {
     }
 
     async fn a_probe_that_is_not_answered_well_keeps_the_breaker_open(rig: Rig) {
-        let client = rig.client();
+        let client = impatient(&rig);
         open_the_breaker(&rig, &client).await;
         let asked = rig.count(When::method("ping"));
         refuse(&rig, When::method("ping"), 502);
@@ -356,6 +356,12 @@ fn sessions_die_at_once(rig: &Rig) {
 
 fn refuse(rig: &Rig, when: When, status: u16) {
     rig.mcp.rule(when, Times::Always, move |ask| ask.status(status, &[], ""));
+}
+
+/// Returns a client whose calls have no patience: an open breaker refuses them, and holds all others.
+fn impatient(rig: &Rig) -> Client {
+    let policy = RetryPolicy::default().builder().patience(secs(0)).first_patience(secs(0));
+    rig.builder().retry_policy(policy.build().expect("it is within bounds")).build().unwrap()
 }
 
 /// Opens the breaker by sessions that die at once, and repairs the server.

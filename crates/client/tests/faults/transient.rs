@@ -115,23 +115,39 @@ on_every_carrier! {
         assert_eq!(rig.count(When::method("initialize")), 1);
     }
 
-    async fn a_call_answered_503_with_retry_after_is_sent_again_and_runs_once(rig: Rig) {
+    async fn an_unsafe_call_answered_503_with_retry_after_is_sent_once_and_in_doubt(rig: Rig) {
         refuse(&rig, When::tool("deploy"), Times::Once, 503, &[("retry-after", "3")]);
+
+        let error = call(&rig.client(), "deploy", "a").await.unwrap_err();
+
+        assert!(error.may_have_run(), "{error:?}");
+        assert_eq!(error.call().unwrap().retry_after, Some(secs(3)));
+        assert_eq!(rig.count(When::tool("deploy")), 1);
+    }
+
+    async fn a_call_that_only_reads_is_not_sent_again_before_the_time_asked_for(rig: Rig) {
+        refuse(&rig, When::method("tools/list"), Times::Once, 503, &[("retry-after", "3")]);
+
+        rig.client().tools().await.unwrap();
+
+        let times = rig.times(&When::method("tools/list"));
+        assert_eq!(times.len(), 2);
+        assert!(times[1] - times[0] >= secs(3), "{times:?}");
+    }
+
+    async fn a_503_that_says_of_the_call_that_nothing_ran_is_waited_out(rig: Rig) {
+        rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| {
+            let id = ask.id();
+            let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32000,"message":"full","data":{{"mayHaveRun":false}}}}}}"#);
+            ask.status(503, &[("retry-after", "3"), ("content-type", "application/json")], body)
+        });
 
         let result = call(&rig.client(), "deploy", "a").await;
 
         assert!(result.is_ok(), "{result:?}");
-        assert_eq!(rig.mcp.executions_of("deploy", "a"), 1);
-    }
-
-    async fn a_call_answered_503_is_not_sent_again_before_the_time_asked_for(rig: Rig) {
-        refuse(&rig, When::tool("deploy"), Times::Once, 503, &[("retry-after", "3")]);
-
-        call(&rig.client(), "deploy", "a").await.unwrap();
-
         let times = rig.times(&When::tool("deploy"));
-        assert_eq!(times.len(), 2);
         assert!(times[1] - times[0] >= secs(3), "{times:?}");
+        assert_eq!(rig.mcp.executions_of("deploy", "a"), 1);
     }
 
     async fn an_unsafe_call_answered_by_a_bare_503_is_interrupted_and_sent_once(rig: Rig) {

@@ -165,14 +165,16 @@ fn hear(
 
 fn told_by(line: &str, message: &Value) -> Told {
     let error = &message["error"];
-    let data = &error["data"];
-    match (error.is_null(), data["kind"].as_str(), data["mayHaveRun"].as_bool()) {
-        (true, ..) => {
+    // What may have run is told by a result, with the facts in its `_meta`.
+    let doubt = &message["result"]["_meta"]["ridethrough/doubt"];
+    let facts = if doubt.is_null() { &error["data"] } else { doubt };
+    match (facts["kind"].as_str(), facts["mayHaveRun"].as_bool()) {
+        (Some(kind), Some(may_have_run)) => {
+            Told::Failed { kind: format!("bridge: {kind}"), may_have_run }
+        }
+        _ if error.is_null() => {
             let result = Json::new(line.to_owned()).ok().and_then(|it| it.member("result"));
             Told::Answered(result.map(|it| it.as_str().to_owned()).unwrap_or_default())
-        }
-        (_, Some(kind), Some(may_have_run)) => {
-            Told::Failed { kind: format!("bridge: {kind}"), may_have_run }
         }
         _ => Told::ServerError(error.to_string()),
     }
