@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough::{ClientBuilder, Json};
+use ridethrough_core::hints::OperatorHints;
 use ridethrough_core::message::ListKind;
 use ridethrough_oauth::{Account, OAuth};
 use ridethrough_server::{Principal, SealKey};
@@ -39,6 +40,8 @@ pub struct ServerSettings {
     /// How long a request may take in all; if it is not given, the client's policy decides: 10 minutes for a
     /// call of a tool, and a minute for everything else.
     pub timeout: Option<Duration>,
+    /// Which of its tools can run twice, where they do not say it themselves or are not to be believed.
+    pub hints: OperatorHints,
 }
 
 /// Makes clients of one server.
@@ -147,6 +150,7 @@ impl ServerSettings {
             links: 64,
             idle: Duration::from_secs(300),
             timeout: None,
+            hints: OperatorHints::default(),
         }
     }
 
@@ -156,6 +160,7 @@ impl ServerSettings {
             && self.share == other.share
             && (self.places, self.queue, self.links) == (other.places, other.queue, other.links)
             && (self.idle, self.timeout) == (other.idle, other.timeout)
+            && self.hints == other.hints
     }
 }
 

@@ -8,12 +8,14 @@
 //! tasks.
 
 mod bulkhead;
+mod hints;
 mod link;
 mod links;
 mod lists;
 mod upstream;
 
 pub(crate) use bulkhead::{Bulkhead, Full, Load};
+pub(crate) use hints::Hints;
 pub(crate) use link::{
     FromServer, Link, LinkPlace, LinkSettings, Listener, MessageSender, Messages,
 };

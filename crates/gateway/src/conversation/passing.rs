@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough::error::{CallError, Delivery, Kind};
+use ridethrough_core::ReplayRule;
 use ridethrough_core::message::reserved::{CAPABILITIES, CLIENT_INFO};
-use ridethrough_core::message::{Answer, Json, code, splice};
+use ridethrough_core::message::{Answer, Json, ListKind, code, splice};
+use tokio::time::sleep;
 
 use super::context::Context;
 use super::logging_in::{WaitingCall, log_in};
@@ -55,6 +57,12 @@ impl Request {
             splice::with_member(whole, "_meta", &meta)
         };
         Self { capabilities, client, ..plain(Some(params)) }
+    }
+
+    /// Returns the server's name of the tool that is called, if one is.
+    fn tool(&self) -> Option<String> {
+        let params = self.params.as_ref().filter(|_| &*self.method == "tools/call");
+        params?.member("name")?.read()
     }
 
     /// Returns what a login must know of the call that waits for it.
@@ -189,6 +197,14 @@ async fn attempt(context: &Arc<Context>, upstream: &Arc<Upstream>, request: &Req
         // The caller handles rounds and tasks itself, and says what it can do.
         call = call.passing_input().capabilities(capabilities);
     }
+    if let Some(tool) = request.tool() {
+        call = match upstream.replay_rule(&context.caller.principal, &tool) {
+            ReplayRule::ByNature => call,
+            ReplayRule::Once => call.once(),
+            ReplayRule::Repeatable => call.idempotent(),
+        };
+        learn_hints(context, upstream);
+    }
     let (call, track) = call.tracked();
     let _known = link.know(track, context.number, request.id.clone(), place);
     let outcome = call.answer().await;
@@ -199,6 +215,18 @@ async fn attempt(context: &Arc<Context>, upstream: &Arc<Upstream>, request: &Req
         pages_of(error).iter().for_each(|page| link.follow_page(context.number, page));
     }
     outcome.map_or_else(Attempt::Failed, Attempt::Answered)
+}
+
+/// Has the list of tools read if nobody has, a moment later: whether a call can be repeated is asked when it breaks.
+fn learn_hints(context: &Arc<Context>, upstream: &Arc<Upstream>) {
+    if !upstream.wants_hints(&context.caller.principal) {
+        return;
+    }
+    let (context, upstream) = (context.clone(), upstream.clone());
+    tokio::spawn(async move {
+        sleep(QUIET).await;
+        context.state.refresh(&upstream, ListKind::Tools, &context.asker());
+    });
 }
 
 /// Returns the pages that a person must see before a call can be made, by their ids.
@@ -229,5 +257,7 @@ fn wants_progress(params: Option<&Json>) -> bool {
     meta.is_some_and(|it| it.member("progressToken").is_some())
 }
 
+/// The call comes first.
+const QUIET: Duration = Duration::from_secs(1);
 /// `tasks/result` waits for the end of the work, for as long as a call of a tool may take.
 const WORK: Duration = Duration::from_secs(600);

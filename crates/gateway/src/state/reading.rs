@@ -160,6 +160,9 @@ impl GatewayState {
         if let Ok(elements) = &fetched {
             for audience in &concerned {
                 self.put(upstream, audience, kind, elements);
+                if kind == ListKind::Tools {
+                    upstream.learn_hints(principal, audience, elements);
+                }
             }
         }
         let is_good = fetched.is_ok();

@@ -9,13 +9,16 @@ use ridethrough::error::{CallError, Kind};
 use ridethrough::policy::ReadRate;
 use ridethrough::server::{Identity, Server};
 use ridethrough::{Client, Era, Error, Peers};
-use ridethrough_core::message::{ListKind, LogLevel};
+use ridethrough_core::ReplayRule;
+use ridethrough_core::message::{Json, ListKind, LogLevel};
 use ridethrough_server::{Presence, Principal};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::{Bulkhead, Link, LinkPlace, LinkSettings, Links, Listener, MessageSender, Refresh};
+use super::{
+    Bulkhead, Hints, Link, LinkPlace, LinkSettings, Links, Listener, MessageSender, Refresh,
+};
 use crate::catalogue::{Audience, Share, View};
 use crate::logins::PrincipalLogin;
 use crate::settings::ServerSettings;
@@ -43,6 +46,8 @@ pub(crate) struct Upstream {
     peers: Peers,
     /// Who is being connected for the first time.
     pub(crate) reaching: Mutex<BTreeMap<Principal, Refresh>>,
+    /// Which of its tools can run twice.
+    hints: Hints,
     /// The reading of lists, by those who share the link that they are read over.
     pub(crate) lists: Mutex<BTreeMap<(Audience, ListKind), ListState>>,
 }
@@ -103,6 +108,7 @@ impl Upstream {
             read_rate,
             peers: Peers::default(),
             reaching: Mutex::default(),
+            hints: Hints::default(),
             lists: Mutex::default(),
         })
     }
@@ -232,6 +238,32 @@ impl Upstream {
         lock(&self.lists).retain(|(it, _), _| it != audience);
         lock(&self.described).remove(audience);
         lock(&self.recalled).remove(audience);
+        self.hints.forget(audience);
+    }
+
+    /// Takes in what a list of tools that was read for an audience says of them.
+    pub(crate) fn learn_hints(&self, principal: &Principal, audience: &Audience, tools: &[Json]) {
+        self.hints.learn(self.login_of(principal), audience.clone(), tools);
+    }
+
+    /// Returns the rule for a principal's calls of a tool. What the operator says counts first.
+    pub(crate) fn replay_rule(&self, principal: &Principal, tool: &str) -> ReplayRule {
+        match self.settings.hints.rule(tool) {
+            ReplayRule::ByNature => self.hints.rule(&self.login_of(principal), tool),
+            said => said,
+        }
+    }
+
+    /// Whether the list of tools is to be read for its hints: nobody has, and the server may have tools.
+    pub(crate) fn wants_hints(&self, principal: &Principal) -> bool {
+        // Nearly always they are known, which is found out at little cost.
+        self.hints.are_wanted(&self.login_of(principal))
+            && self.described(principal).is_none_or(|it| it.can("tools"))
+    }
+
+    /// Returns whose credentials the calls of a principal are made with; `None` for the gateway's own.
+    fn login_of(&self, principal: &Principal) -> Option<Principal> {
+        self.has_logins.then(|| principal.clone())
     }
 
     /// Returns with what the server has just refused the credentials, if it has. For a moment it need not be

@@ -23,6 +23,19 @@ async fn only_the_name_of_a_call_changes_on_the_way() {
     assert!(heard.contains(&params.replace("a_echo", "echo")), "{heard}");
 }
 
+/// Only revisions without sessions give that member a meaning.
+#[tokio::test(start_paused = true)]
+async fn a_result_of_a_session_passes_whatever_type_it_names() {
+    let a = Behind::new("a", &["typed"]);
+    let rig = rig_of(&[&a]);
+    let client = rig.client(Era::Legacy);
+
+    let params = json!({"name": "a_typed", "arguments": {}});
+    let result = client.request("tools/call", params).await.unwrap();
+
+    assert_eq!(result.as_str(), r#"{"content":[],"resultType":"of their own"}"#);
+}
+
 #[tokio::test(start_paused = true)]
 async fn progress_comes_to_whoever_asked_for_it() {
     let a = Behind::new("a", &["progress"]);

@@ -8,6 +8,7 @@ mod attacking;
 mod calling;
 mod completing;
 mod crossing;
+mod hinting;
 mod listing;
 mod mixing;
 mod naming;

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 
 use crate::rig::millis;
-use crate::small_tasks::{ASKING, SmallTasks};
+use crate::small_tasks::{ASKING, SmallTasks, tool};
 
 /// A server with tools that can be changed.
 #[derive(Clone)]
@@ -71,12 +71,14 @@ impl SmallServer {
     }
 
     pub(crate) fn set_tools(&self, tools: &[&str]) {
-        let tool = |name: &&str| {
-            let support = if *name == "work" { "optional" } else { "forbidden" };
-            json!({"name": name, "inputSchema": {"type": "object"},
-                "execution": {"taskSupport": support}})
-        };
-        *self.0.tools.lock().unwrap() = tools.iter().map(tool).collect();
+        *self.0.tools.lock().unwrap() = tools.iter().map(|name| tool(name)).collect();
+    }
+
+    /// Says of each tool whether it only reads.
+    pub(crate) fn set_only_reading(&self, only_reads: bool) {
+        for tool in &mut *self.0.tools.lock().unwrap() {
+            tool["annotations"] = json!({"readOnlyHint": only_reads});
+        }
     }
 
     pub(crate) fn set_resources(&self, uris: &[&str]) {
@@ -276,12 +278,15 @@ impl Talk {
         let inner = self.server.0.clone();
         match params["name"].as_str().unwrap() {
             "hang" => {}
+            // Its first answer is lost.
+            "look" if self.server.heard("look").len() == 1 => {}
             "megabyte" => self.answer(id, text(&"x".repeat(1 << 20))),
             "needy" => {
                 let needed = json!({"code": -32021, "message": "it needs a model",
                     "data": {"requiredCapabilities": {"sampling": {}}}});
                 self.say(ParsedMessage::response(id, &Answer::Error(Json::from(needed))), None);
             }
+            "typed" => self.answer(id, json!({"content": [], "resultType": "of their own"})),
             "pair" => self.pair(id, &params["arguments"]),
             "who" => self.answer(id, text(&format!("{} {}", inner.name, self.number))),
             "work" => {

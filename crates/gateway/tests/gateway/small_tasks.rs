@@ -91,6 +91,12 @@ impl SmallTasks {
     }
 }
 
+/// The definition of a tool. Only one may become a task.
+pub(crate) fn tool(name: &str) -> Value {
+    let support = if name == "work" { "optional" } else { "forbidden" };
+    json!({"name": name, "inputSchema": {"type": "object"}, "execution": {"taskSupport": support}})
+}
+
 fn text(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}]})
 }
