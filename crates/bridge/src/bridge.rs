@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use ridethrough::Client;
 use ridethrough::error::CallError;
 use ridethrough_core::DoubtForm;
+use ridethrough_core::hints::OperatorHints;
 use ridethrough_core::secrets::Secrets;
 use ridethrough_oauth::Account;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -63,9 +64,10 @@ impl Bridge {
         self
     }
 
-    /// Declares these tools safe to run twice: a call of one that is in doubt is sent again.
-    pub fn repeatable(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.settings.manner.repeatable.extend(tools.into_iter().map(Into::into));
+    /// Says which tools can run twice, whatever they say of themselves: a call of one that is in doubt is sent again,
+    /// or never.
+    pub fn hints(mut self, hints: OperatorHints) -> Self {
+        self.settings.manner.hints = hints;
         self
     }
 

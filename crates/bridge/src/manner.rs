@@ -1,19 +1,19 @@
 //! How the calls of a host are made: how long one may take, and which may be sent twice.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ridethrough::Call;
+use ridethrough_core::hints::OperatorHints;
 use ridethrough_core::message::Json;
-use ridethrough_core::{DoubtForm, Extension};
+use ridethrough_core::{DoubtForm, Extension, ReplayRule};
 
 /// The settings for all calls of a host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Manner {
     /// The time for one call; if absent, that of the client's policy.
     pub(crate) limit: Option<Duration>,
-    /// Tools that are safe to run twice.
-    pub(crate) repeatable: BTreeSet<String>,
+    /// Which tools can run twice, as the operator says.
+    pub(crate) hints: OperatorHints,
     /// How the host is told that a call of a tool may have run.
     pub(crate) doubt: DoubtForm,
 }
@@ -29,26 +29,28 @@ impl Manner {
             let by = self.limit.unwrap_or(WHILE_IT_MOVES);
             call = call.extended_by_progress(Extension { by, cap: AT_MOST });
         }
-        if method == "tools/call" && self.is_repeatable(params) {
-            call = call.idempotent();
+        match self.rule(method, params) {
+            ReplayRule::ByNature => call,
+            ReplayRule::Once => call.once(),
+            ReplayRule::Repeatable => call.idempotent(),
         }
-        call
     }
 
     /// Returns the form of a doubt about a request of which no more is known than what the host asked.
     pub(crate) fn doubt_about(&self, method: &str, params: Option<&Json>) -> DoubtForm {
-        if self.is_repeatable(params) {
+        if self.rule(method, params) == ReplayRule::Repeatable {
             return DoubtForm::Error;
         }
         self.doubt.of_request(method, params)
     }
 
-    fn is_repeatable(&self, params: Option<&Json>) -> bool {
+    fn rule(&self, method: &str, params: Option<&Json>) -> ReplayRule {
         // Checked first: most bridges name no such tool, and params may be large.
-        !self.repeatable.is_empty()
-            && params
-                .and_then(|params| params.member("name")?.read::<String>())
-                .is_some_and(|tool| self.repeatable.contains(&tool))
+        if self.hints.is_empty() || method != "tools/call" {
+            return ReplayRule::ByNature;
+        }
+        let tool = params.and_then(|params| params.member("name")?.read::<String>());
+        tool.map_or(ReplayRule::ByNature, |tool| self.hints.rule(&tool))
     }
 }
 

@@ -140,7 +140,7 @@ impl BridgeArgs {
         let mut bridge = Bridge::new(client)
             .secrets(secrets::of(url_of(target), &settings.shown_to_server()))
             .hide(Hidden::new(self.ignored.clone()))
-            .repeatable(settings.repeatable.clone())
+            .hints(settings.hints.clone())
             .detail(self.detail(settings));
         if let Some(limit) = settings.timeout {
             bridge = bridge.time_limit(limit);
@@ -174,7 +174,8 @@ impl BridgeArgs {
     }
 
     fn client(&self, target: &Target, settings: &Settings) -> Result<Client, Misuse> {
-        let mut policy = settings.policy.recovery().builder();
+        // A host that was restarted need not list again, and its calls would be left in doubt.
+        let mut policy = settings.policy.recovery().builder().learn_hints(true);
         if settings.policy == Policy::Interactive {
             // The address comes from a config file and has worked before, so an outage is likelier than a
             // mistake.

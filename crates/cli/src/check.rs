@@ -31,6 +31,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use ridethrough::machine::hints::OperatorHints;
 use ridethrough_lab::scorecard::today;
 use serde::Serialize;
 use serde_json::Value;
@@ -94,7 +95,7 @@ fn check(args: &CheckArgs) -> Result<ExitCode> {
             let once = Policy::Never.recovery().builder();
             let client = options::finish(settings.begin(&target, once)?)?;
             let mut notes = Notes { server: target.to_string(), ..Notes::default() };
-            let looked = program::examine(&client, &settings.repeatable, time, &mut notes);
+            let looked = program::examine(&client, &settings.hints, time, &mut notes);
             let exit = patiently(&terminal, looked).await;
             program::tell_stray_line(&target.stray_line(), &mut notes);
             return anyhow::Ok((notes, exit));
@@ -107,7 +108,7 @@ fn check(args: &CheckArgs) -> Result<ExitCode> {
         if settings.warning(&target).is_some() {
             notes.add(Subject::Safety.warning("certificate", UNCHECKED).advise(CHECK_IT));
         }
-        let exit = patiently(&terminal, examine(wire, &settings.repeatable, &mut notes)).await;
+        let exit = patiently(&terminal, examine(wire, &settings.hints, &mut notes)).await;
         if !has_token {
             let looked = look_at_login(args, &settings, &target, exit, &mut notes);
             patiently(&terminal, looked).await?;
@@ -240,7 +241,7 @@ impl Notes {
 }
 
 /// Runs the whole examination, and returns how the check ended.
-async fn examine(mut wire: Wire, repeatable: &[String], notes: &mut Notes) -> Exit {
+async fn examine(mut wire: Wire, said: &OperatorHints, notes: &mut Notes) -> Exit {
     if let Err(exit) = reach::look(&mut wire, notes).await {
         return exit;
     }
@@ -249,13 +250,13 @@ async fn examine(mut wire: Wire, repeatable: &[String], notes: &mut Notes) -> Ex
         Err(exit) => return exit,
     };
     if hello.visit.is_stateless() {
-        tools::look(&mut wire, &hello, repeatable, notes).await;
+        tools::look(&mut wire, &hello, said, notes).await;
         notes.add(streams::listen(&mut wire).await);
         pace::look(&mut wire, &hello.visit, notes).await;
         guard::look(&mut wire, &hello.visit, notes).await;
         return Exit::Done;
     }
-    if !look_inside(&mut wire, &hello, repeatable, notes).await {
+    if !look_inside(&mut wire, &hello, said, notes).await {
         wire.give_back(&hello.visit).await;
     }
     look_outside(&mut wire, &hello.visit, notes).await;
@@ -266,12 +267,12 @@ async fn examine(mut wire: Wire, repeatable: &[String], notes: &mut Notes) -> Ex
 async fn look_inside(
     wire: &mut Wire,
     hello: &Hello,
-    repeatable: &[String],
+    said: &OperatorHints,
     notes: &mut Notes,
 ) -> bool {
     let visit = &hello.visit;
     notes.add(session::judge_id(hello));
-    tools::look(wire, hello, repeatable, notes).await;
+    tools::look(wire, hello, said, notes).await;
     look_at_resuming(wire, visit, notes).await;
     let mut beside = wire.beside();
     let ((), standing) =

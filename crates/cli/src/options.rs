@@ -9,6 +9,7 @@ mod certificates;
 mod environment;
 mod file;
 pub(crate) mod header;
+pub(crate) mod hint;
 pub(crate) mod project;
 mod settings;
 mod size;
@@ -23,6 +24,7 @@ use ridethrough::{Era, RetryPolicy};
 
 use crate::misuse::Misuse;
 use crate::next_step;
+use hint::SaidHint;
 
 pub(crate) use file::users as users_file;
 pub(crate) use settings::{Settings, finish};
@@ -51,9 +53,14 @@ pub(crate) struct Options {
     /// Which era of the protocol to speak [default: auto for a URL, legacy for a program]
     #[arg(long, help_heading = HEADING, hide_short_help = true)]
     era: Option<EraChoice>,
-    /// A tool that does no harm if it runs twice: a call in doubt is sent again
-    #[arg(long, value_name = "TOOL", help_heading = HEADING, hide_short_help = true)]
+    /// A tool that does no harm if it runs twice (`*` stands for any letters): a call in doubt is sent
+    /// again
+    #[arg(long, visible_alias = "repeat", value_name = "TOOL", help_heading = HEADING, hide_short_help = true)]
     repeatable: Vec<String>,
+    /// Whether a tool only reads, where it does not say so or is wrong: a call in doubt of `get_*=read`
+    /// is sent again, of `drop=write` never
+    #[arg(long = "hint", value_name = "TOOL=read|write", value_parser = hint::parse, help_heading = HEADING, hide_short_help = true)]
+    hints: Vec<SaidHint>,
     /// The largest message that is read, such as `64MiB` or `20000000` [default: 16MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::bytes, help_heading = HEADING, hide_short_help = true)]
     max_message: Option<usize>,
@@ -199,6 +206,7 @@ impl Options {
             policy: self.policy,
             era: self.era,
             repeatable: self.repeatable.clone(),
+            hints: self.hints.clone(),
             max_message: self.max_message,
             cacert: self.cacert.clone(),
             verbose: (self.verbose > 0).then_some(self.verbose),
@@ -217,6 +225,7 @@ struct Layer {
     policy: Option<Policy>,
     era: Option<EraChoice>,
     repeatable: Vec<String>,
+    hints: Vec<SaidHint>,
     /// The size limit, in bytes.
     max_message: Option<usize>,
     cacert: Option<PathBuf>,
@@ -231,6 +240,7 @@ impl Layer {
             ("cacert", self.cacert.is_some()),
             ("era", self.era.is_some()),
             ("header", !self.headers.is_empty()),
+            ("hint", !self.hints.is_empty()),
             ("max-message", self.max_message.is_some()),
             ("policy", self.policy.is_some()),
             ("profile", self.profile.is_some()),
@@ -252,6 +262,7 @@ impl Layer {
             more.into_iter().filter(|it| !(has_token && header::name(it) == "authorization")),
         );
         self.repeatable.extend(below.repeatable);
+        self.hints.extend(below.hints);
         Self {
             bearer_env: self.bearer_env.or(below.bearer_env.filter(|_| !has_token)),
             profile: self.profile.or(below.profile),

@@ -1,5 +1,6 @@
 //! Options for all calls of a host, set by the caller that starts the bridge.
 
+use ridethrough_core::hints::{OperatorHints, ToolHint};
 use ridethrough_lab::{Times, When};
 use serde_json::json;
 use tokio::time::Instant;
@@ -9,7 +10,9 @@ use crate::rig::{Rig, doubt_in, secs};
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_may_run_twice_is_sent_again_and_no_other_tool_is() {
     let rig = Rig::new();
-    let mut host = rig.host_of(|bridge| bridge.repeatable(["deploy"]));
+    let mut hints = OperatorHints::default();
+    hints.repeat("dep*");
+    let mut host = rig.host_of(|bridge| bridge.hints(hints));
     host.greet().await;
     for tool in ["deploy", "put"] {
         rig.mcp.rule(When::tool(tool), Times::Once, |ask| async {
@@ -25,6 +28,30 @@ async fn a_tool_that_may_run_twice_is_sent_again_and_no_other_tool_is() {
     assert_eq!(rig.mcp.executions("deploy"), 2);
     assert_eq!(doubt_in(&other)["kind"], "interrupted", "{other}");
     assert_eq!(rig.mcp.executions("put"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_operator_says_of_a_tool_counts_before_what_it_says_itself() {
+    let rig = Rig::new();
+    let mut hints = OperatorHints::default();
+    hints.hint("put", ToolHint::Read);
+    hints.hint("read", ToolHint::Write);
+    let mut host = rig.host_of(|bridge| bridge.hints(hints));
+    host.greet().await;
+    host.asked(1, "tools/list", json!({})).await;
+    for tool in ["put", "read"] {
+        rig.mcp.rule(When::tool(tool), Times::Once, |ask| async {
+            ask.run();
+            ask.sse().await.cut().await;
+        });
+    }
+
+    let put = host.asked(2, "tools/call", json!({"name": "put"})).await;
+    let read = host.asked(3, "tools/call", json!({"name": "read"})).await;
+
+    assert!(put["result"].is_object(), "{put}");
+    assert_eq!(read["error"]["data"]["kind"], "interrupted", "{read}");
+    assert_eq!((rig.mcp.executions("put"), rig.mcp.executions("read")), (2, 1));
 }
 
 #[tokio::test(start_paused = true)]

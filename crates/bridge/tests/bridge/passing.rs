@@ -25,6 +25,26 @@ async fn payloads_pass_byte_for_byte_both_ways() {
     assert!(sent.ends_with(&format!(r#""params":{params}}}"#)), "{sent}");
 }
 
+/// Only revisions without sessions give that member a meaning.
+#[tokio::test(start_paused = true)]
+async fn a_result_of_a_session_passes_whatever_type_it_names() {
+    let rig = Rig::new();
+    let mut host = rig.greeted().await;
+    for (id, kind) in [(1, "of their own"), (2, "input_required"), (3, "task")] {
+        let result = format!(r#"{{"content":[],"resultType":"{kind}"}}"#);
+        let passed = result.clone();
+        rig.mcp.rule(When::tool("typed"), Times::Once, move |ask| {
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, ask.id());
+            ask.json(answer)
+        });
+
+        host.call(id, "typed").await;
+
+        let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{passed}}}"#);
+        assert_eq!(host.hear().await, expected);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_error_of_the_server_passes_byte_for_byte() {
     let rig = Rig::new();

@@ -1,6 +1,7 @@
 //! A bridge that is started while the upstream is down, or refuses.
 
-use ridethrough_bridge::Catalogue;
+use ridethrough::policy::RetryPolicy;
+use ridethrough_bridge::{Bridge, Catalogue};
 use ridethrough_core::message::reserved::LAST_KNOWN;
 use ridethrough_lab::{Mood, Times, When};
 use serde_json::{Value, json};
@@ -96,6 +97,33 @@ async fn over_a_hundred_outages_and_restarts_no_tool_differs_and_no_change_is_to
         let silence = host.hear_for(secs(120)).await;
         assert!(silence.is_empty(), "round {round}: {silence:?}");
     }
+}
+
+/// A host that was restarted need not list again.
+#[tokio::test(start_paused = true)]
+async fn a_restarted_bridge_whose_host_does_not_list_repeats_a_tool_that_only_reads() {
+    let rig = Rig::new();
+    let policy = RetryPolicy::default().builder().learn_hints(true).build().unwrap();
+    let client = rig.builder().retry_policy(policy).build().unwrap();
+    let mut host = Host::start(Bridge::new(client));
+    host.greet().await;
+    assert!(host.hear_for(secs(10)).await.is_empty());
+
+    for tool in ["read", "deploy"] {
+        rig.mcp.rule(When::tool(tool), Times::Once, |ask| async {
+            ask.run();
+            ask.reply().1.reset();
+        });
+    }
+    host.call(1, "read").await;
+    let read = host.hear_json().await;
+    host.call(2, "deploy").await;
+    let deploy = host.hear_json().await;
+
+    assert!(read["result"].is_object(), "{read}");
+    assert_eq!(deploy["error"]["data"]["mayHaveRun"], true, "{deploy}");
+    assert_eq!((rig.mcp.executions("read"), rig.mcp.executions("deploy")), (2, 1));
+    assert_eq!(rig.count(When::method("tools/list")), 1);
 }
 
 #[tokio::test(start_paused = true)]

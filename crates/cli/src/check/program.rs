@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ridethrough::machine::hints::OperatorHints;
 use ridethrough::machine::replay::KnownTools;
 use ridethrough::{Client, Json};
 use tokio::time::{Instant, timeout_at};
@@ -15,12 +16,12 @@ use crate::stray_line::StrayLine;
 /// Starts the program, sends it requests that change nothing, and ends it: all within the time of the check.
 pub(super) async fn examine(
     client: &Client,
-    marked: &[String],
+    said: &OperatorHints,
     time: Duration,
     notes: &mut Notes,
 ) -> Exit {
     let last = Instant::now() + time;
-    let exit = ask(client, marked, last - wire::kept_for_goodbye(time), notes).await;
+    let exit = ask(client, said, last - wire::kept_for_goodbye(time), notes).await;
     let goodbye = last.min(Instant::now() + WATCH);
     // A program that does not leave by then is killed with its client.
     let _ = timeout_at(goodbye, client.close()).await;
@@ -37,7 +38,7 @@ pub(super) fn tell_stray_line(line: &StrayLine, notes: &mut Notes) {
     }
 }
 
-async fn ask(client: &Client, marked: &[String], ends: Instant, notes: &mut Notes) -> Exit {
+async fn ask(client: &Client, said: &OperatorHints, ends: Instant, notes: &mut Notes) -> Exit {
     let began = Instant::now();
     match timeout_at(ends, client.connect()).await {
         Err(_) => {
@@ -64,7 +65,7 @@ async fn ask(client: &Client, marked: &[String], ends: Instant, notes: &mut Note
         }
     }
     look_at_speed(client, ends, notes).await;
-    look_at_tools(client, marked, ends, notes).await;
+    look_at_tools(client, said, ends, notes).await;
     Exit::Done
 }
 
@@ -86,7 +87,7 @@ async fn look_at_speed(client: &Client, ends: Instant, notes: &mut Notes) {
     pace::tell_times(times, notes);
 }
 
-async fn look_at_tools(client: &Client, marked: &[String], ends: Instant, notes: &mut Notes) {
+async fn look_at_tools(client: &Client, said: &OperatorHints, ends: Instant, notes: &mut Notes) {
     match client.tools().timeout(patience(ends)).await {
         Err(error) => {
             let because = error.to_string();
@@ -99,7 +100,7 @@ async fn look_at_tools(client: &Client, marked: &[String], ends: Instant, notes:
             if let Ok(page) = Json::new(format!(r#"{{"tools":[{}]}}"#, texts.join(","))) {
                 known.learn(&page, true);
             }
-            tools::tell(&listed, &known, marked, notes);
+            tools::tell(&listed, &known, said, notes);
         }
     }
 }

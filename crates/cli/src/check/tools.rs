@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ridethrough::Json;
 use ridethrough::call::CallName;
+use ridethrough::machine::hints::OperatorHints;
 use ridethrough::machine::replay::{KnownTools, ReplayRule};
 use ridethrough::model::ToolAnnotations;
 use ridethrough::policy::TrustHints;
@@ -38,7 +39,7 @@ pub(super) enum Repeat {
 }
 
 /// Lists the tools and reports on them.
-pub(super) async fn look(wire: &mut Wire, hello: &Hello, marked: &[String], notes: &mut Notes) {
+pub(super) async fn look(wire: &mut Wire, hello: &Hello, said: &OperatorHints, notes: &mut Notes) {
     if !hello.has_tools {
         return notes.add(Subject::Tools.note("list", "says that it has no tools"));
     }
@@ -46,16 +47,16 @@ pub(super) async fn look(wire: &mut Wire, hello: &Hello, marked: &[String], note
     if let (0, ListEnd::Failed(finding)) = (list.pages, &end) {
         return notes.add(finding.clone());
     }
-    tell(&list.tools, &list.known, marked, notes);
+    tell(&list.tools, &list.known, said, notes);
     if let Some(finding) = end.judge(list.tools.len()) {
         notes.add(finding);
     }
 }
 
 /// Reports on tools that were listed.
-pub(super) fn tell(listed: &[Json], known: &KnownTools, marked: &[String], notes: &mut Notes) {
+pub(super) fn tell(listed: &[Json], known: &KnownTools, said: &OperatorHints, notes: &mut Notes) {
     judge(listed, notes);
-    let tools = listed.iter().filter_map(|tool| classify(tool, known, marked));
+    let tools = listed.iter().filter_map(|tool| classify(tool, known, said));
     // The name is needed unmasked until here.
     let hidden = tools.map(|tool| Tool { name: secrets::masked(&tool.name), ..tool });
     notes.tools = hidden.collect();
@@ -204,11 +205,10 @@ fn judge(tools: &[Json], notes: &mut Notes) {
     }
 }
 
-fn classify(tool: &Json, known: &KnownTools, marked: &[String]) -> Option<Tool> {
+fn classify(tool: &Json, known: &KnownTools, said: &OperatorHints) -> Option<Tool> {
     let name = name(tool)?;
     let hints = annotations(tool);
-    let is_marked = marked.contains(&name);
-    let rule = if is_marked { ReplayRule::Repeatable } else { ReplayRule::ByNature };
+    let rule = said.rule(&name);
     let call = CallName { method: "tools/call".into(), tool: Some(name.as_str().into()) };
     let repeat = if known.is_safe(&call, rule, TrustHints::default()) {
         Repeat::Always
@@ -217,7 +217,8 @@ fn classify(tool: &Json, known: &KnownTools, marked: &[String]) -> Option<Tool> 
     };
     let says = |hint: Option<bool>| hint == Some(true);
     let because = match () {
-        () if is_marked => "you marked it",
+        () if rule == ReplayRule::Repeatable => "you marked it",
+        () if rule == ReplayRule::Once => "you said that it writes",
         () if says(hints.read_only_hint) => "only reads",
         () if says(hints.idempotent_hint) => "says that it can run twice",
         () if says(hints.destructive_hint) => "may destroy",

@@ -97,8 +97,8 @@ fn check_programs(path: &Path, file: &GatewayFile) -> Result<(), Misuse> {
 }
 
 fn settings(server: GatewayServer) -> ServerSettings {
-    let GatewayServer { name, reached, rules, share, login, places, queue, links, idle, timeout } =
-        server;
+    let GatewayServer { name, reached, rules, share, login, hints, .. } = server;
+    let GatewayServer { places, queue, links, idle, timeout, .. } = server;
     let mut settings = ServerSettings::new(&name, ServerWay::new(reached, login));
     settings.approved = rules.is_pinned.then(|| pins::read(&name)).flatten();
     settings.rules = rules;
@@ -108,6 +108,7 @@ fn settings(server: GatewayServer) -> ServerSettings {
     settings.links = links.unwrap_or(settings.links);
     settings.idle = idle.unwrap_or(settings.idle);
     settings.timeout = timeout;
+    settings.hints = hints;
     settings
 }
 

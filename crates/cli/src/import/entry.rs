@@ -236,10 +236,11 @@ const KNOWN: [&str; 4] = ["headers", "http_headers", "env_http_headers", "bearer
 const LOCAL: [&str; 4] = ["command", "args", "cwd", "env"];
 const SWITCHES: [&str; 2] = ["disabled", "enabled"];
 /// What only the gateway knows of a server.
-const GATEWAY: [&str; 13] = [
+const GATEWAY: [&str; 15] = [
     "allow",
     "deny",
     "hide",
+    "hints",
     "idle",
     "links",
     "pin",
@@ -248,6 +249,7 @@ const GATEWAY: [&str; 13] = [
     "queue",
     "read_only",
     "rename",
+    "repeat",
     "share",
     "timeout_seconds",
 ];

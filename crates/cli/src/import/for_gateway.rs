@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use ridethrough::machine::hints::OperatorHints;
 use ridethrough_gateway::{Prefix, Rules, Share};
 
 use super::entry::{Entry, EntryKind, meant_key};
@@ -17,7 +18,7 @@ use super::line::ProgramLine;
 use super::places::{ConfigPlace, ConfigScope, Folders};
 use super::reach::Reached;
 use super::tree::{Broken, Node, Value};
-use crate::options;
+use crate::options::{self, hint};
 
 /// A config file of the gateway.
 pub(crate) struct GatewayFile {
@@ -48,6 +49,8 @@ pub(crate) struct GatewayServer {
     pub(crate) idle: Option<Duration>,
     /// How long a request may take.
     pub(crate) timeout: Option<Duration>,
+    /// What its tools do.
+    pub(crate) hints: OperatorHints,
 }
 
 /// Reads a config file for the gateway; or says everything that is wrong with it, each in a line.
@@ -153,6 +156,7 @@ impl Reading<'_> {
             idle: self.seconds(node, "idle"),
             // Hosts have a `timeout` too, some in seconds and some in milliseconds.
             timeout: self.seconds(node, "timeout_seconds"),
+            hints: self.hints(node),
         })
     }
 
@@ -183,6 +187,26 @@ impl Reading<'_> {
             }
         }
         rules
+    }
+
+    fn hints(&mut self, node: &Node) -> OperatorHints {
+        let mut hints = OperatorHints::default();
+        if let Some(table) = node.get("hints") {
+            if !table.is_object() {
+                self.fault(
+                    table.span.start,
+                    "`hints` must be a table, such as { \"get_*\" = \"read\" }",
+                );
+            }
+            for (pattern, word) in table.members() {
+                match word.text().and_then(hint::of_word) {
+                    Some(hint) => hints.hint(pattern, hint),
+                    None => self.fault(word.span.start, "a hint must be \"read\" or \"write\""),
+                }
+            }
+        }
+        self.texts(node, "repeat").into_iter().for_each(|pattern| hints.repeat(pattern));
+        hints
     }
 
     fn share(&mut self, node: &Node) -> Option<Share> {
@@ -259,6 +283,8 @@ pub(super) mod tests {
     use std::fs;
     use std::sync::atomic::{AtomicU64, Ordering};
 
+    use ridethrough::machine::ReplayRule;
+
     use super::*;
 
     #[test]
@@ -294,6 +320,7 @@ pub(super) mod tests {
             "timeout = 2\n[gateway]\nchildren = 7\n[servers.a]\nurl = 'https://a.example/mcp'\n\
              prefix = false\nallow = ['read*']\ndeny = ['x']\nhide = ['y']\nread_only = true\n\
              pin = true\nshare = 'all'\nplaces = 3\nqueue = 0\nlinks = 2\nidle = 60\ntimeout_seconds = 90\n\
+             hints = { 'get_*' = 'read', 'get_and_drop' = 'write' }\nrepeat = ['put']\n\
              [servers.a.rename]\nold = 'new'\n",
         )
         .unwrap();
@@ -306,6 +333,10 @@ pub(super) mod tests {
         assert_eq!(server.rules.renames["old"], "new");
         assert_eq!(server.share, Some(Share::All));
         assert_eq!((server.places, server.queue, server.links), (Some(3), Some(0), Some(2)));
+        let rules = ["get_a", "get_and_drop", "put", "x"].map(|tool| server.hints.rule(tool));
+        let [read, careful, repeat, unsaid] = rules;
+        assert_eq!((read, repeat), (ReplayRule::Repeatable, ReplayRule::Repeatable));
+        assert_eq!((careful, unsaid), (ReplayRule::Once, ReplayRule::ByNature));
         assert_eq!(server.idle, Some(Duration::from_secs(60)));
         assert_eq!(server.timeout, Some(Duration::from_secs(90)));
     }

@@ -189,7 +189,7 @@ enum Takes {
 type KnownFlag = (&'static str, Takes, FlagMeaning);
 
 /// Flags that only our own bridge has.
-const OURS: [KnownFlag; 17] = [
+const OURS: [KnownFlag; 19] = [
     ("--allow-near-issuer", Takes::Nothing, FlagMeaning::OAuth),
     ("--assume-pkce", Takes::Nothing, FlagMeaning::OAuth),
     ("--callback-host", Takes::Value, FlagMeaning::OAuth),
@@ -197,10 +197,12 @@ const OURS: [KnownFlag; 17] = [
     ("--client-id", Takes::Value, FlagMeaning::OAuth),
     ("--client-name", Takes::Value, FlagMeaning::OAuth),
     ("--client-secret-env", Takes::Value, FlagMeaning::OAuth),
+    ("--hint", Takes::Value, FlagMeaning::Same),
     ("--max-message", Takes::Value, FlagMeaning::Same),
     ("--no-catalogue", Takes::Nothing, FlagMeaning::Same),
     ("--policy", Takes::Value, FlagMeaning::Same),
     ("--profile", Takes::Value, FlagMeaning::Same),
+    ("--repeat", Takes::Value, FlagMeaning::Same),
     ("--repeatable", Takes::Value, FlagMeaning::Same),
     ("--scope", Takes::Value, FlagMeaning::OAuth),
     ("--timeout", Takes::Value, FlagMeaning::Same),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::ValueEnum;
 
-use super::{EraChoice, Layer, Policy, seconds, size};
+use super::{EraChoice, Layer, Policy, hint, seconds, size};
 use crate::misuse::Misuse;
 
 /// Reads our environment variables. An unknown one is reported and otherwise ignored: it may be for another
@@ -45,6 +45,10 @@ fn take(layer: &mut Layer, key: &str, value: &str) -> Result<(), String> {
             let lines = value.lines().filter(|line| !line.trim().is_empty());
             layer.headers = lines.map(str::to_owned).collect();
         }
+        "HINT" => {
+            let said = value.split_whitespace().map(hint::parse);
+            layer.hints = said.collect::<Result<_, _>>()?;
+        }
         "MAX_MESSAGE" => layer.max_message = Some(size::bytes(value)?),
         "POLICY" => {
             let policy = Policy::from_str(value, false);
@@ -75,11 +79,12 @@ pub(super) const POLICIES: &str = "must be `interactive`, `never` or `unattended
 const SECRETS: [&str; 3] = ["KEY", "SECRET", "TOKEN"];
 /// The variable for the folder of logins, which the store of logins reads.
 const FOLDER: &str = "AUTH_DIR";
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 11] = [
     "BEARER_ENV",
     "CACERT",
     "ERA",
     "HEADER",
+    "HINT",
     "MAX_MESSAGE",
     "POLICY",
     "PROFILE",
@@ -101,6 +106,7 @@ mod tests {
             ("RIDETHROUGH_CACERT", "roots.pem"),
             ("RIDETHROUGH_ERA", "legacy"),
             ("RIDETHROUGH_HEADER", "X-A: 1\n\nX-B: 2"),
+            ("RIDETHROUGH_HINT", "get_*=read  put=write"),
             ("RIDETHROUGH_MAX_MESSAGE", "64MiB"),
             ("RIDETHROUGH_POLICY", "never"),
             ("RIDETHROUGH_PROFILE", "work"),
@@ -119,12 +125,13 @@ mod tests {
         assert_eq!((layer.era, layer.max_message), (Some(EraChoice::Legacy), Some(64 << 20)));
         assert_eq!(layer.profile.as_deref(), Some("work"));
         assert_eq!(layer.repeatable, ["read", "list"]);
+        assert_eq!(layer.hints.len(), 2);
         assert_eq!(layer.timeout, Some(Duration::from_millis(2500)));
     }
 
     #[test]
     fn a_value_that_cannot_be_used_is_refused_by_the_name_of_its_variable() {
-        for name in ["ERA", "MAX_MESSAGE", "POLICY", "TIMEOUT", "VERBOSE"] {
+        for name in ["ERA", "HINT", "MAX_MESSAGE", "POLICY", "TIMEOUT", "VERBOSE"] {
             let name = &*format!("RIDETHROUGH_{name}");
             let refused = read_from(&[(name, "s3cret")]).map(|_| ()).unwrap_err().to_string();
 

@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use toml::{Table, Value};
 
 use super::environment::{ERAS, POLICIES};
+use super::hint::{self, HINTS};
 use super::project::NAME;
 use super::{EraChoice, Layer, Policy, seconds, size};
 use crate::import::meant_key;
@@ -94,6 +95,10 @@ fn take(layer: &mut Layer, key: &str, value: Value) -> Result<(), Fault> {
         ("gateway", Value::Table(_)) => {}
         ("gateway", _) => return Err(Fault::Wrong("must be a table")),
         ("header", value) => layer.headers = strings(value)?,
+        ("hint", value) => {
+            let said = strings(value)?.into_iter().map(|text| hint::parse(&text).ok());
+            layer.hints = said.collect::<Option<_>>().ok_or(Fault::Wrong(HINTS))?;
+        }
         ("max-message", value) => {
             let text = match value {
                 Value::Integer(number) => number.to_string(),
@@ -162,12 +167,13 @@ pub(super) fn wrong(path: &Path, fault: &str) -> Misuse {
 }
 
 const SECONDS: &str = "must be a number of seconds, 0.001 to 31536000";
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "bearer-env",
     "cacert",
     "era",
     "gateway",
     "header",
+    "hint",
     "max-message",
     "policy",
     "profile",
@@ -188,12 +194,14 @@ mod tests {
         let layer = parse(
             "bearer-env = \"TOKEN\"\nheader = [\"X-A: 1\"]\npolicy = \"unattended\"\n\
              repeatable = [\"read\"]\ntimeout = 2\nverbose = 1\nera = \"auto\"\n\
-             max-message = \"64MiB\"\ncacert = \"roots.pem\"\nprofile = \"work\"\n",
+             max-message = \"64MiB\"\ncacert = \"roots.pem\"\nprofile = \"work\"\n\
+             hint = [\"get_*=read\"]\n",
         )
         .unwrap();
 
         assert_eq!(layer.bearer_env.as_deref(), Some("TOKEN"));
         assert_eq!((layer.headers, layer.repeatable), (vec!["X-A: 1".into()], vec!["read".into()]));
+        assert_eq!(layer.hints, [hint::parse("get_*=read").unwrap()]);
         assert_eq!((layer.policy, layer.verbose), (Some(Policy::Unattended), Some(1)));
         assert_eq!(layer.max_message, Some(64 << 20));
         assert_eq!(layer.profile.as_deref(), Some("work"));

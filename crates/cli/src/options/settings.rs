@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use ridethrough::credentials::{EnvironmentToken, StaticToken, Token};
+use ridethrough::machine::hints::OperatorHints;
 use ridethrough::policy::PolicyBuilder;
 use ridethrough::probe::Probe;
 use ridethrough::transport::Endpoint;
@@ -14,8 +15,8 @@ use ridethrough_oauth::Account;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::certificates::Certificates;
-use super::header;
 use super::{EraChoice, Layer, Origin, Policy};
+use super::{header, hint};
 use crate::import::RemoteServer;
 use crate::kept;
 use crate::misuse::Misuse;
@@ -36,8 +37,10 @@ pub(crate) struct Settings {
     era: Option<EraChoice>,
     /// The time for a whole command, or for one call of a bridge.
     pub(crate) timeout: Option<Duration>,
-    /// Tools that do no harm if they run twice.
-    pub(crate) repeatable: Vec<String>,
+    /// Tools that were said to do no harm if they run twice.
+    repeatable: Vec<String>,
+    /// What is said of tools, those among them.
+    pub(crate) hints: OperatorHints,
     /// The largest message that is read, in bytes; by default the client's own limit.
     max_message: Option<usize>,
     /// How many `-v` were given.
@@ -97,6 +100,7 @@ impl Settings {
             policy: said.policy.unwrap_or(Policy::Interactive),
             era: said.era,
             timeout: said.timeout,
+            hints: hint::together(said.hints, &said.repeatable),
             repeatable: said.repeatable,
             max_message: said.max_message,
             verbose: said.verbose.unwrap_or_default(),

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::Result;
+use ridethrough::machine::ReplayRule;
 use ridethrough::model::{TaskSupport, Tool, ToolResult};
 use ridethrough::{Error, Json};
 
@@ -93,9 +94,11 @@ impl CallArgs {
         let terminal = talk.terminal.clone();
         let mut call = talk.timed(talk.client.call_tool(&self.tool, arguments));
         call = call.on_progress(move |step| terminal.show(&progress::line(&step)));
-        if talk.settings.repeatable.contains(&self.tool) {
-            call = call.idempotent();
-        }
+        call = match talk.settings.hints.rule(&self.tool) {
+            ReplayRule::ByNature => call,
+            ReplayRule::Once => call.once(),
+            ReplayRule::Repeatable => call.idempotent(),
+        };
         talk.is_tool_called.store(true, Relaxed);
         // The client follows every other task by itself.
         let result = match task_support {

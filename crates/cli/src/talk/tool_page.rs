@@ -1,5 +1,6 @@
 //! The page of one tool: what it is, whether a call of it may be sent again, and all its arguments.
 
+use ridethrough::machine::ReplayRule;
 use ridethrough::model::{TaskSupport, Tool};
 
 use super::safe;
@@ -10,7 +11,7 @@ use crate::secrets;
 /// Returns the page of a tool; `call` is the command line that calls it.
 pub(super) fn words(
     tool: &Tool,
-    is_repeatable: bool,
+    rule: ReplayRule,
     is_colourful: bool,
     call: impl Fn(&str) -> String,
 ) -> String {
@@ -22,7 +23,7 @@ pub(super) fn words(
         page += &format!("{}\n", wrapped(paragraph, "    "));
     }
     page += &format!("\n{}\n", bold("Safe to repeat?"));
-    page += &format!("{}\n", wrapped(&repeating(tool, is_repeatable), "    "));
+    page += &format!("{}\n", wrapped(&repeating(tool, rule), "    "));
     let input = SchemaDocument::new(&tool.input_schema);
     page += &format!("\n{}\n{}", bold("Arguments"), fields(&input, "takes none"));
     if let Some(output) = &tool.output_schema {
@@ -37,12 +38,17 @@ pub(super) fn words(
 }
 
 /// Returns what happens to a call in doubt, and why.
-fn repeating(tool: &Tool, is_repeatable: bool) -> String {
+fn repeating(tool: &Tool, rule: ReplayRule) -> String {
     let says = |hint: Option<bool>| hint == Some(true);
     let hints = &tool.annotations;
     let name = safe::line(&tool.name);
     match () {
-        () if is_repeatable => "yes: you marked it; a call in doubt is sent again".to_owned(),
+        () if rule == ReplayRule::Repeatable => {
+            "yes: you marked it; a call in doubt is sent again".to_owned()
+        }
+        () if rule == ReplayRule::Once => {
+            "no: you said that it writes; a call in doubt is not sent again".to_owned()
+        }
         () if says(hints.read_only_hint) => {
             "yes: it says that it only reads; a call in doubt is sent again".to_owned()
         }

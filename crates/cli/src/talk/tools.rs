@@ -50,12 +50,12 @@ async fn show(talk: &Talk, name: &str) -> Result<Exit> {
         .into());
     };
     let is_colourful = out::is_colourful(&io::stdout());
-    let is_repeatable = talk.settings.repeatable.contains(&tool.name);
+    let rule = talk.settings.hints.rule(&tool.name);
     let json = tool.json.clone();
     let name = safe::line(&tool.name);
     let spoken = talk.spoken.clone();
     let call = move |words: &str| spoken.command("call", &format!("{name}{words}"));
-    let page = talk.aside(move || tool_page::words(&tool, is_repeatable, is_colourful, call));
+    let page = talk.aside(move || tool_page::words(&tool, rule, is_colourful, call));
     let page = page.await?;
     talk.print(|| json.as_str().to_owned(), |out, _| write!(out, "{page}"))?;
     Ok(Exit::Done)

@@ -352,8 +352,20 @@ const KNOWN: [&str; 20] = [
     "description",
 ];
 /// Keys that only a gateway knows, beside the filters.
-const OWN_KEYS: [&str; 10] =
-    ["hide", "idle", "links", "pin", "places", "prefix", "queue", "read_only", "rename", "share"];
+const OWN_KEYS: [&str; 12] = [
+    "hide",
+    "hints",
+    "idle",
+    "links",
+    "pin",
+    "places",
+    "prefix",
+    "queue",
+    "read_only",
+    "rename",
+    "repeat",
+    "share",
+];
 /// Flags of a bridge that the gateway understands, or that are about a bridge only.
 const UNDERSTOOD: [&str; 12] = [
     "--allow-http",
