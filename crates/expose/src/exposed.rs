@@ -53,8 +53,8 @@ impl Exposed {
         self.server.serve_tls(connection, tls).await;
     }
 
-    /// Lets calls finish, for as long as this at most, while no session begins and standing streams end.
-    /// Returns whether all have finished.
+    /// Lets sessions finish what they do, for as long as this at most, while nothing new begins; see
+    /// [`Server::drain`]. Connections are to be let in meanwhile. Returns whether all have finished.
     pub async fn drain(&self, longest: Duration) -> bool {
         self.server.drain(longest).await
     }
