@@ -1,0 +1,249 @@
+//! An outage under load: many calls a second through a proxy whose backend goes away and comes back.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use futures_util::stream;
+use ridethrough::{Client, Error};
+use serde_json::json;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+
+use crate::backend::Backend;
+use crate::case::{Ended, Era, GRACE, Tool};
+use crate::install::prepare;
+use crate::library;
+use crate::proxies::{Setup, Variant};
+use crate::relay::{Relay, Seen};
+
+/// What to play.
+pub(crate) struct OutageOrder {
+    pub(crate) setups: Vec<&'static Setup>,
+    pub(crate) era: Era,
+    /// A folder for the proxies.
+    pub(crate) folder: PathBuf,
+}
+
+/// What was seen of each outage.
+pub(crate) struct OutageReport {
+    rows: Vec<Outage>,
+    skipped: Vec<String>,
+}
+
+/// How the backend goes away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Departure {
+    /// It answers everything by 503 with a hint for half a second before.
+    Announced,
+    Sudden,
+}
+
+/// What was seen of one outage.
+#[derive(Debug, Default)]
+struct Outage {
+    label: String,
+    writes: Tally,
+    reads: Tally,
+    ran_twice: u32,
+    denied: u32,
+    /// Writes that were out, or had gone out, when the first refusal arrived.
+    doubt_allowed: u32,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    made: u32,
+    answered: u32,
+    doubt: u32,
+    refused: u32,
+    hung: u32,
+}
+
+/// A call that has ended.
+struct Call {
+    tool: Tool,
+    key: String,
+    ended: Ended,
+    at: Instant,
+}
+
+/// Plays both forms of the outage through each proxy, two at a time.
+pub(crate) async fn run(order: &OutageOrder) -> Result<OutageReport> {
+    let (setups, skipped) = prepare(order.setups.clone()).await?;
+    // Pages over errors change no outage: their proxies are played with their defaults.
+    let setups = setups.into_iter().filter(|it| !matches!(it.variant, Variant::Named(_)));
+    let outages = setups.flat_map(|it| [(it, Departure::Sudden), (it, Departure::Announced)]);
+    let outages: Vec<_> = outages.enumerate().collect();
+    let playing = stream::iter(outages).map(|(index, (setup, departure))| async move {
+        let label = match departure {
+            Departure::Announced => format!("{}, announced", setup.label()),
+            Departure::Sudden => setup.label(),
+        };
+        eprintln!("{label}: about 15 s");
+        play(order, setup, departure, label, &index.to_string()).await
+    });
+    let rows: Result<Vec<_>> =
+        playing.buffered(AT_ONCE).collect::<Vec<_>>().await.into_iter().collect();
+    Ok(OutageReport { rows: rows?, skipped })
+}
+
+async fn play(
+    order: &OutageOrder,
+    setup: &Setup,
+    departure: Departure,
+    label: String,
+    folder: &str,
+) -> Result<Outage> {
+    let mut backend = Backend::start().await?;
+    let proxy = setup.start(order.folder.join(folder), backend.port()).await?;
+    let relay = Relay::start(proxy.port()).await?;
+    let client = Client::new(&relay.url(order.era.path()))?;
+    // As the bridge and the gateway do.
+    client.keep_connected();
+    client.tools().await?;
+    let (calls, outage) = tokio::join!(load(&client), away(&mut backend, relay.seen(), departure));
+    outage?;
+    Ok(Outage::of(label, &calls, &backend, relay.seen()))
+}
+
+/// Calls for 9 s at an even pace, and waits for all of the calls.
+async fn load(client: &Client) -> Vec<Call> {
+    let mut ticks = interval(PACE);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+    let mut calls = Vec::new();
+    for _ in 0..WRITES {
+        ticks.tick().await;
+        calls.push(tokio::spawn(call(client.clone(), Tool::Pay, format!("p{}.", calls.len()))));
+        if calls.len() % READ_EVERY == 0 {
+            calls.push(tokio::spawn(call(
+                client.clone(),
+                Tool::Look,
+                format!("r{}.", calls.len()),
+            )));
+        }
+    }
+    join_all(calls).await.into_iter().flatten().collect()
+}
+
+/// Makes a call with the default patience and the default deadline.
+async fn call(client: Client, tool: Tool, key: String) -> Call {
+    let arguments = json!({"key": key, "pause": WORK.as_millis()});
+    let outcome: Result<Result<_, Error>, _> =
+        timeout(PATIENCE + 2 * GRACE, client.call_tool(tool.name(), arguments).into_future()).await;
+    let ended = outcome.map_or(Ended::Hung, library::of);
+    Call { tool, key, ended, at: Instant::now() }
+}
+
+/// Takes the backend away from second 2 to 7.
+async fn away(backend: &mut Backend, seen: &Seen, departure: Departure) -> Result<()> {
+    sleep(BEFORE - NOTICE).await;
+    if departure == Departure::Announced {
+        seen.watch_for_refusal();
+        backend.announce_end();
+    }
+    sleep(NOTICE).await;
+    seen.watch_for_refusal();
+    backend.leave();
+    sleep(OUTAGE).await;
+    Ok(backend.come_back().await?)
+}
+
+impl Outage {
+    fn of(label: String, calls: &[Call], backend: &Backend, seen: &Seen) -> Self {
+        let mut row = Self { label, ..Self::default() };
+        for call in calls {
+            match call.tool {
+                Tool::Look => row.reads.add(&call.ended),
+                Tool::Pay => row.add_write(call, backend, seen),
+            }
+        }
+        row
+    }
+
+    fn add_write(&mut self, call: &Call, backend: &Backend, seen: &Seen) {
+        self.writes.add(&call.ended);
+        let runs = backend.runs(&call.key);
+        self.ran_twice += u32::from(runs > 1 && seen.sends(&call.key) > 1);
+        self.denied += u32::from(runs > 0 && matches!(call.ended, Ended::Refused(_)));
+        let refused = seen.refused();
+        let was_out = |refused: Instant| {
+            let known = refused + ARRIVAL;
+            seen.first_sent(&call.key).is_some_and(|sent| sent <= known) && call.at >= refused
+        };
+        self.doubt_allowed += u32::from(refused.is_some_and(was_out));
+    }
+
+    const fn is_good(&self) -> bool {
+        let Self { writes, reads, ran_twice, denied, doubt_allowed, .. } = self;
+        let hung = writes.hung + reads.hung;
+        let broken = *ran_twice + *denied + hung + writes.refused;
+        broken == 0 && writes.doubt <= *doubt_allowed
+    }
+}
+
+impl Tally {
+    fn add(&mut self, ended: &Ended) {
+        self.made += 1;
+        match ended {
+            Ended::Answered(_) => self.answered += 1,
+            Ended::Doubt(_) => self.doubt += 1,
+            Ended::Hung | Ended::NotMade(_) => self.hung += 1,
+            Ended::Refused(_) => self.refused += 1,
+        }
+    }
+}
+
+impl OutageReport {
+    /// Whether every promise was kept.
+    pub(crate) fn is_good(&self) -> bool {
+        self.rows.iter().all(Outage::is_good)
+    }
+}
+
+impl fmt::Display for OutageReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "| outage of 5 s behind | writes | answered | in doubt | of at most | refused | ran twice | denied | hung | reads answered |"
+        )?;
+        writeln!(f, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")?;
+        for Outage { label, writes, reads, ran_twice, denied, doubt_allowed, .. } in &self.rows {
+            let Tally { made, answered, doubt, refused, hung } = writes;
+            writeln!(
+                f,
+                "| {label} | {made} | {answered} | {doubt} | {doubt_allowed} | {refused} | {ran_twice} | {denied} | {} | {} of {} |",
+                hung + reads.hung,
+                reads.answered,
+                reads.made
+            )?;
+        }
+        writeln!(f)?;
+        for skipped in &self.skipped {
+            writeln!(f, "- {skipped}")?;
+        }
+        let verdict =
+            if self.is_good() { "every promise was kept" } else { "a promise was broken" };
+        write!(f, "intermediaries: {} outages: {verdict}", self.rows.len())
+    }
+}
+
+/// 100 writes a second.
+const PACE: Duration = Duration::from_millis(10);
+/// Every fifth call is a read.
+const READ_EVERY: usize = 5;
+/// 9 s of them.
+const WRITES: u32 = 900;
+const BEFORE: Duration = Duration::from_secs(2);
+const NOTICE: Duration = Duration::from_millis(500);
+const OUTAGE: Duration = Duration::from_secs(5);
+/// How long a tool works.
+const WORK: Duration = Duration::from_millis(20);
+/// How long a call waits by default for a server that was there before.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What a refusal takes from the relay into the client: half a pace.
+const ARRIVAL: Duration = Duration::from_millis(5);
+/// More would not leave each of them the machine that it needs.
+const AT_ONCE: usize = 2;
