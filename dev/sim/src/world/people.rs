@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ridethrough::{Client, Json};
 use ridethrough_bridge::Bridge;
+use ridethrough_core::hints::OperatorHints;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, WriteHalf, split};
 use tokio::sync::{Mutex as AsyncMutex, oneshot};
@@ -85,7 +86,9 @@ impl BridgeHost {
     /// Starts a bridge in front of this client, and initializes it.
     pub(super) async fn start(client: Client, limit: Duration, oracle: Shared<Oracle>) -> Self {
         let (host, ours) = tokio::io::duplex(256 << 10);
-        let bridge = Bridge::new(client).time_limit(limit).repeatable([SAFE_TOOL]);
+        let mut hints = OperatorHints::default();
+        hints.repeat(SAFE_TOOL);
+        let bridge = Bridge::new(client).time_limit(limit).hints(hints);
         let serving = tokio::spawn(async move {
             let (reader, writer) = split(ours);
             bridge.run(reader, writer, std::future::pending()).await;

@@ -77,17 +77,18 @@ impl Probation {
     }
 
     /// Holds unsafe calls, because the server was met in trouble. A `hint` is how long it asks to be left
-    /// alone.
+    /// alone. Returns whether that was not known.
     pub(crate) fn trouble(
         &mut self,
         now: Moment,
         last_attempt: AttemptId,
         hint: Option<Duration>,
         rng: &mut Rng,
-    ) {
+    ) -> bool {
         if self.is_off {
-            return;
+            return false;
         }
+        let known = self.next_question();
         let hinted = now + hint.unwrap_or_default().min(LONGEST_HINT);
         let since = *self.since.get_or_insert(now);
         let next = match self.phase {
@@ -100,6 +101,7 @@ impl Probation {
         }
         self.last_attempt = self.last_attempt.max(last_attempt);
         self.phase = Phase::Held { next, asked: None };
+        known != Some(next)
     }
 
     /// Lets an unsafe call go out, if there is room for it.

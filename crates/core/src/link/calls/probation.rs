@@ -22,21 +22,22 @@ use crate::output::{Output, PeerNews};
 impl Calls {
     /// L22: holds unsafe calls, because a request met trouble at the server.
     pub(crate) fn trouble(&self, base: &mut Base, now: Moment, hint: Option<Duration>) {
-        if base.admission.probation.is_off() {
-            return;
+        if self.hold(base, now, hint) {
+            let wait = hint.unwrap_or_default();
+            base.cx.put(Output::Share(PeerNews::Trouble { wait }));
         }
-        self.hold(base, now, hint);
-        base.cx.put(Output::Share(PeerNews::Trouble { wait: hint.unwrap_or_default() }));
     }
 
-    fn hold(&self, base: &mut Base, now: Moment, hint: Option<Duration>) {
-        let is_new = !base.admission.probation.is_on();
+    /// Holds unsafe calls. Returns whether the trouble was not known.
+    fn hold(&self, base: &mut Base, now: Moment, hint: Option<Duration>) -> bool {
+        let is_first = !base.admission.probation.is_on();
         let (cx, probation) = (&mut base.cx, &mut base.admission.probation);
-        probation.trouble(now, cx.attempts.last(), hint, &mut cx.rng);
-        if is_new && let Some(until) = probation.next_question() {
+        let is_news = probation.trouble(now, cx.attempts.last(), hint, &mut cx.rng);
+        if is_first && let Some(until) = probation.next_question() {
             cx.tell(Event::CallsHeld { until });
         }
         cx.then(CallEffect::SetProbationAlarm);
+        is_news
     }
 
     /// Takes in what another link of this server found out.
@@ -45,7 +46,7 @@ impl Calls {
         match news {
             PeerNews::Answered => probation.peer_answered(now, &mut cx.rng),
             PeerNews::Asking => probation.asked(now),
-            PeerNews::Trouble { wait } => self.hold(base, now, Some(wait)),
+            PeerNews::Trouble { wait } => _ = self.hold(base, now, Some(wait)),
             PeerNews::Undecided => probation.undecided(now, &mut cx.rng),
         }
         base.cx.then(CallEffect::SetProbationAlarm);
