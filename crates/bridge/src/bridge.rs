@@ -7,9 +7,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use ridethrough::Client;
 use ridethrough::error::CallError;
-use ridethrough_core::DoubtForm;
 use ridethrough_core::hints::OperatorHints;
 use ridethrough_core::secrets::Secrets;
+use ridethrough_core::{DoubtForm, DoubtRepeat};
 use ridethrough_oauth::Account;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
@@ -76,6 +76,13 @@ impl Bridge {
     /// A host that repeats errors would run the tool a second time.
     pub const fn doubt(mut self, form: DoubtForm) -> Self {
         self.settings.manner.doubt = form;
+        self
+    }
+
+    /// Sets what becomes of a call that is equal to one that may have run; by default it is answered with that doubt
+    /// for 30 s, unless the host has called another tool or read a resource meanwhile.
+    pub const fn doubt_repeat(mut self, repeat: DoubtRepeat) -> Self {
+        self.settings.manner.repeat = repeat;
         self
     }
 

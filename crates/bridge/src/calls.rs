@@ -82,6 +82,7 @@ pub(crate) struct Finished {
     pub(crate) params: Option<Json>,
     /// How a host of the stateless revision asked.
     pub(crate) asker: Option<Asker>,
+    pub(crate) began: Instant,
     pub(crate) end: End,
 }
 
@@ -247,13 +248,13 @@ impl Calls {
             if let Ok((number, end)) = self.running.next().await?
                 && let Some(running) = self.forget(number)
             {
-                let Running { id, method, page, params, .. } = running;
+                let Running { id, method, page, params, began, .. } = running;
                 if let Some(id) = &id {
                     self.forget_id(id, number);
                 }
                 let asker = self.askers.remove(&number);
                 let params = params.filter(|_| end.is_unauthorized() || end.may_have_run());
-                return Some(Finished { number, id, method, page, params, asker, end });
+                return Some(Finished { number, id, method, page, params, asker, began, end });
             }
         }
     }

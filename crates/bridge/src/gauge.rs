@@ -50,6 +50,7 @@ pub(crate) struct Own {
     pub(crate) recoveries: u64,
     pub(crate) lost: Duration,
     pub(crate) dropped_notifications: u64,
+    pub(crate) held_repeats: u64,
     pub(crate) login: Option<NeededLogin>,
     pub(crate) in_flight: Vec<InFlight>,
     pub(crate) in_flight_count: usize,
@@ -96,6 +97,8 @@ pub struct Snapshot {
     pub lost_ms: u64,
     /// Notifications of the host that were dropped, because the server takes them too slowly.
     pub dropped_notifications: u64,
+    /// Calls that were not sent, because they repeat one that may have run.
+    pub held_repeats: u64,
 }
 
 /// Whether calls go through.
@@ -227,6 +230,7 @@ fn snapshot(own: Own, link: &Status) -> Snapshot {
         recoveries: own.recoveries,
         lost_ms: millis(own.lost),
         dropped_notifications: own.dropped_notifications,
+        held_repeats: own.held_repeats,
     }
 }
 

@@ -58,4 +58,4 @@ pub use harmless::{harmless, is_harmful};
 pub use hidden::Hidden;
 pub use login::LoginAdvice;
 pub use news::Detail;
-pub use ridethrough_core::DoubtForm;
+pub use ridethrough_core::{DoubtForm, DoubtRepeat};

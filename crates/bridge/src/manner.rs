@@ -5,7 +5,7 @@ use std::time::Duration;
 use ridethrough::Call;
 use ridethrough_core::hints::OperatorHints;
 use ridethrough_core::message::Json;
-use ridethrough_core::{DoubtForm, Extension, ReplayRule};
+use ridethrough_core::{DoubtForm, DoubtRepeat, Extension, ReplayRule};
 
 /// The settings for all calls of a host.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,8 @@ pub(crate) struct Manner {
     pub(crate) hints: OperatorHints,
     /// How the host is told that a call of a tool may have run.
     pub(crate) doubt: DoubtForm,
+    /// What becomes of a call that repeats one that may have run.
+    pub(crate) repeat: DoubtRepeat,
 }
 
 impl Manner {

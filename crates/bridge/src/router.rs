@@ -11,6 +11,7 @@ mod log_in;
 mod look;
 mod modern;
 mod pass;
+mod repeats;
 mod watch;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -21,8 +22,8 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
 use ridethrough::event::{Delivered, Events, Inbox, Seen};
 use ridethrough::{Client, Era, Error};
-use ridethrough_core::QuestionId;
 use ridethrough_core::message::Message;
+use ridethrough_core::{QuestionId, RepeatGuard};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::coop::consume_budget;
@@ -100,6 +101,9 @@ pub(crate) struct Router<W> {
     catalogue: Option<Catalogue>,
     hidden: Hidden,
     manner: Manner,
+    /// What the host was told of calls that may have run.
+    guard: RepeatGuard,
+    held_repeats: u64,
     news: News,
     voice: Voice,
     advice: Advice,
@@ -207,6 +211,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             catalogue,
             hidden,
             manner,
+            guard: RepeatGuard::default(),
+            held_repeats: 0,
             news: News::new(voice.detail),
             voice,
             advice,

@@ -68,6 +68,7 @@ pub mod outcome;
 pub mod output;
 pub mod patterns;
 pub mod policy;
+pub mod repeat_guard;
 pub mod replay;
 pub mod rng;
 pub mod secrets;
@@ -94,4 +95,5 @@ pub use outcome::{
 };
 pub use output::{Action, Address, Delivered, Lane, Outgoing, Output, PeerNews, Route, Verb};
 pub use policy::RetryPolicy;
+pub use repeat_guard::{CallDigest, CallScope, CallSession, DoubtRepeat, RepeatGuard};
 pub use replay::{ReplayRule, TrustHints};

@@ -149,7 +149,8 @@ fn id() -> Id {
 
 fn finished(number: u64, id: Option<Id>) -> Finished {
     let end = End::StandIn(Json::empty_object());
-    Finished { number, id, method: "tools/call".into(), page: None, params: None, asker: None, end }
+    let (method, began) = ("tools/call".into(), Instant::now());
+    Finished { number, id, method, page: None, params: None, asker: None, began, end }
 }
 
 fn asked(due: Vec<Due>) -> Value {

@@ -19,6 +19,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             recoveries: self.news.recoveries(),
             lost: self.news.lost(),
             dropped_notifications: self.notices.dropped(),
+            held_repeats: self.held_repeats,
             login: self.login_snapshot(),
             in_flight: self.calls.oldest(now),
             in_flight_count: self.calls.count(),

@@ -140,10 +140,15 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// Handles a request that may be one round of several.
     fn ask_in_rounds(&mut self, id: Id, method: &str, params: Json, sender: &Sender) {
-        if method == "tools/call"
-            && let Some(refusal) = self.hidden.refusal(Some(&params))
-        {
-            return self.outbox.answer(Some(id.json()), &refusal);
+        if method == "tools/call" {
+            if let Some(refusal) = self.hidden.refusal(Some(&params)) {
+                return self.outbox.answer(Some(id.json()), &refusal);
+            }
+            if let Some(doubt) = self.held_repeat(Some(&params)) {
+                let offers = Offers::of(&sender.identity.capabilities);
+                let doubt = self.in_modern_words(method, offers, doubt);
+                return self.outbox.answer(Some(id.json()), &doubt);
+            }
         }
         let [state, responses] = params.pick(["requestState", "inputResponses"]);
         let Some(state) = state else {

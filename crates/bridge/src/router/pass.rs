@@ -157,6 +157,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 if let Some(refusal) = self.hidden.refusal(params.as_ref()) {
                     return self.outbox.answer(Some(id.json()), &refusal);
                 }
+                if let Some(doubt) = self.held_repeat(params.as_ref()) {
+                    return self.outbox.answer(Some(id.json()), &doubt);
+                }
             }
             _ => {}
         }
@@ -235,9 +238,12 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// Answers a request that has ended, under the id that the host waits for.
     pub(super) fn answer(&mut self, finished: Finished) {
-        let Finished { id, method, page, params, end, asker, .. } = finished;
+        let Finished { id, method, page, params, began, end, asker, .. } = finished;
         let offers = asker.map(|asker| asker.offers);
         let is_stand_in = matches!(end, End::StandIn(_));
+        if let End::Upstream(Ok(answer)) = &end {
+            self.note_look(&method, answer, began);
+        }
         let answer = match (end, page) {
             (End::StandIn(result) | End::Upstream(Ok(Answer::Result(result))), Some(page)) => {
                 Answer::Result(self.show(page, result, is_stand_in))
@@ -260,7 +266,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                     // The host has no list yet; it is told when there is one.
                     self.asked.remove(&page.kind);
                 }
-                self.unanswered(&error, params.as_ref())
+                self.unanswered(&error, params.as_ref(), began)
             }
         };
         let answer = match offers {
@@ -275,8 +281,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     /// Returns what the host is told of a call that got no answer.
-    fn unanswered(&self, error: &CallError, params: Option<&Json>) -> Answer {
+    fn unanswered(&mut self, error: &CallError, params: Option<&Json>, began: Instant) -> Answer {
         let Some(doubt) = fault::doubt(error) else { return fault::answer(error, &self.advice) };
+        self.note_doubt(error, params, began, &doubt);
         let told = doubt.answer(self.manner.doubt.of_call(error, params));
         // The outbox masks no results.
         fault::masked(told, &self.voice.masker.secrets())

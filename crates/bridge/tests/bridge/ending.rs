@@ -115,7 +115,7 @@ async fn a_request_that_is_out_when_the_host_leaves_is_told_what_is_known_of_it(
     tokio::time::sleep(secs(1)).await;
     rig.server.set_mood(Mood::Down);
     rig.server.kill().await;
-    host.call("b", "deploy").await;
+    host.call("b", "put").await;
 
     let left = Instant::now();
     host.finish_writing().await;

@@ -14,6 +14,7 @@ mod modern_questions;
 mod modern_rounds;
 mod passing;
 mod recovering;
+mod repeating;
 mod rig;
 mod starting;
 mod stateless;

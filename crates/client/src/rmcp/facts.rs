@@ -7,7 +7,7 @@ use std::error::Error as StdError;
 use std::time::Duration;
 
 use ridethrough_core::message::code;
-use ridethrough_core::{CallError, Doubt, Kind};
+use ridethrough_core::{CallError, Kind};
 use rmcp::model::{ErrorCode, ErrorData};
 use rmcp::service::{ClientInitializeError, ServiceError};
 use serde::{Deserialize, Serialize};
@@ -127,8 +127,7 @@ pub(super) fn error_data(error: &CallError) -> ErrorData {
     if !error.may_have_run() {
         return ErrorData::new(NO_ANSWER, error.report(), facts);
     }
-    let words = Doubt::of(&ridethrough_core::Facts::of(error)).words();
-    ErrorData::new(MAY_HAVE_RUN, words, facts)
+    ErrorData::new(MAY_HAVE_RUN, error.words_of_doubt(), facts)
 }
 
 /// Returns a server's error, without anything that could pass for facts.

@@ -87,11 +87,6 @@ impl Doubt {
         self.told(form, words::TAKEN_AGAIN)
     }
 
-    /// Returns the words of an error, for a front with a form of its own.
-    pub fn words(&self) -> String {
-        self.text(words::SERVER_MAY, "")
-    }
-
     fn text(&self, who: &str, behind: &str) -> String {
         let then = if self.is_repeatable { words::HARMLESS } else { words::LOOK };
         format!("{} {who} {then}{behind}", self.happened)
@@ -112,6 +107,14 @@ impl Doubt {
                 Answer::Result(Json::of(&result).expect("made of JSON and texts"))
             }
         }
+    }
+}
+
+impl CallError {
+    /// Returns what happened to a call that may have run, in words after which no program repeats it. They are fewer
+    /// than those of the report.
+    pub fn words_of_doubt(&self) -> String {
+        Doubt::of(&Facts::of(self)).text(words::SERVER_MAY, "")
     }
 }
 

@@ -62,12 +62,17 @@ struct ToldFacts {
     retry_after_ms: Option<u64>,
     #[serde(default)]
     said: Option<String>,
+    /// What a process wrote before it ended.
+    #[serde(default)]
+    last_words: Vec<String>,
 }
 
 impl ToldFacts {
     fn error(self, call: &CallName) -> CallError {
         let status = self.status.and_then(|it| u16::try_from(it.as_u64()?).ok());
         let kind = Kind::of_name(&self.kind, status).unwrap_or(Kind::Interrupted);
+        let last_words = (!self.last_words.is_empty()).then(|| self.last_words.join(" | "));
+        let said = self.said.or(last_words);
         let error = CallError::new(kind, Delivery::Unknown, call.clone(), TOLD);
         CallError {
             attempts: self.attempts,
@@ -75,7 +80,7 @@ impl ToldFacts {
             elapsed: Duration::from_millis(self.elapsed_ms),
             retry_after: self.retry_after_ms.map(Duration::from_millis),
             status: status.and_then(|it| it.try_into().ok()),
-            said: self.said.as_deref().and_then(quoted),
+            said: said.as_deref().and_then(quoted),
             ..error
         }
     }

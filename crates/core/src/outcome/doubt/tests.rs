@@ -29,6 +29,11 @@ fn a_doubt_is_a_result_with_three_sentences_and_its_facts_in_the_meta_alone() {
 }
 
 #[test]
+fn a_doubt_is_told_as_a_result_unless_somebody_says_otherwise() {
+    assert_eq!(DoubtForm::default().of_call(&interrupted(), None), DoubtForm::Result);
+}
+
+#[test]
 fn the_form_of_an_error_has_the_same_facts_and_a_code_of_its_own() {
     let error = interrupted();
     let doubt = Doubt::of(&Facts::of(&error));
@@ -169,12 +174,13 @@ fn what_a_tool_gave_and_what_a_server_said_are_no_doubt() {
 
 #[test]
 fn a_kind_that_only_a_front_has_is_an_interruption_and_its_other_facts_are_kept() {
-    let facts = json!({"kind": "childDied", "mayHaveRun": true, "status": "exit status: 7", "lastWords": []});
+    let facts = json!({"kind": "childDied", "mayHaveRun": true, "status": "exit status: 7", "lastWords": ["panic", "no cheese"]});
     let told = Doubt::new("childDied", Json::from(facts)).answer(DoubtForm::Result);
 
     let read = told_in(&told, &interrupted().call).expect("a doubt");
 
     assert_eq!((read.kind, read.status), (Kind::Interrupted, None));
+    assert_eq!(read.said.as_deref(), Some("panic | no cheese"));
 }
 
 fn every_error() -> Vec<CallError> {
