@@ -24,5 +24,7 @@ mod pace;
 pub use child::{Child, Obituary, Start};
 pub use exposed::Exposed;
 pub use news::News;
-pub use ridethrough_server::{AccessPolicy, NotAHost, NotAToken, NotAnOrigin, Settings, Token};
+pub use ridethrough_server::{
+    AccessPolicy, DoubtForm, DoubtRepeat, NotAHost, NotAToken, NotAnOrigin, Settings, Token,
+};
 pub use ridethrough_server::{BoxFuture, SessionNews, Tls, TlsError};

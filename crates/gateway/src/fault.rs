@@ -1,22 +1,35 @@
-//! Errors for callers whose call got no answer of its server: the whole story, and the facts.
+//! Answers for callers whose call got none of its server: the whole story and the facts, or, of a call that may
+//! have run, what the core says of a doubt.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough::error::CallError;
-use ridethrough_core::Facts;
 use ridethrough_core::answer::words::harmless;
 use ridethrough_core::message::{Answer, Json, code};
+use ridethrough_core::{Doubt, DoubtForm, Facts};
 use ridethrough_server::Principal;
 use serde_json::json;
 
 use crate::quota::OverQuota;
 use crate::sealed::BadState;
 
-/// Returns the answer for a call that ended without one.
-pub(crate) fn unanswered(server: &str, error: &CallError) -> Answer {
-    let message = format!("server `{server}`: {}", error.story());
-    Facts::of(error).at(server).answer(code::SERVER_ERROR, &message)
+/// Returns the answer for a call that ended without one. If it may have run, that is told in this form.
+pub(crate) fn unanswered(server: &str, error: &CallError, form: DoubtForm) -> Answer {
+    let facts = Facts::of(error).at(server);
+    if error.may_have_run() {
+        return Doubt::of(&facts).answer(form);
+    }
+    facts.answer(code::SERVER_ERROR, &story(server, error))
+}
+
+/// Returns the answer for a caller that cannot be greeted.
+pub(crate) fn unreached(server: &str, error: &CallError) -> Answer {
+    Facts::of(error).at(server).answer(code::SERVER_ERROR, &story(server, error))
+}
+
+fn story(server: &str, error: &CallError) -> String {
+    format!("server `{server}`: {}", error.story())
 }
 
 /// Returns the refusal of a call for which a server has no place.
@@ -166,15 +179,11 @@ pub(crate) fn bad_state(bad: BadState) -> Answer {
     Answer::refusal(code::INVALID_PARAMS, &message)
 }
 
-/// Returns the error for a result of a type that the caller has not declared.
-pub(crate) fn unknown_type(server: &str) -> Answer {
-    let message = format!(
-        "server `{server}`: its result is of a type that the caller did not declare\n  \
-         tried: the call was sent once, and has run\nhint: report it to the people who run the server"
-    );
+/// Returns the answer for a result of a type that the caller has not declared.
+pub(crate) fn unknown_type(server: &str, form: DoubtForm) -> Answer {
     let mut facts = Facts::unsent("peerMisbehaved").at(server);
     facts.may_have_run = true;
-    facts.answer(code::SERVER_ERROR, &message)
+    Doubt::of(&facts).because(UNKNOWN_TYPE).answer(form)
 }
 
 /// Returns the refusal of a cursor that was not written here, or whose place is gone.
@@ -211,6 +220,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
+const UNKNOWN_TYPE: &str = "The server's result is of a type that the caller did not declare.";
 const AGAIN: Duration = Duration::from_secs(1);
 /// Of a name that is repeated in an error.
 const LONGEST_NAME: usize = 200;
@@ -224,20 +234,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_names_the_server_and_keeps_the_facts() {
+    fn a_doubt_names_the_server_among_its_facts_and_not_in_its_words() {
         let call = CallName { method: "tools/call".into(), tool: Some("deploy".into()) };
         let mut error = CallError::new(Kind::Interrupted, Delivery::Unknown, call, Reason::Nothing);
         error.attempts = 2;
 
-        let said: Value = unanswered("files", &error).json().read().unwrap();
+        let said: Value = unanswered("files", &error, DoubtForm::Result).json().read().unwrap();
 
-        assert_eq!(said["data"]["server"], "files");
-        assert_eq!(said["data"]["kind"], "interrupted");
-        assert_eq!(said["data"]["mayHaveRun"], true);
-        assert_eq!(said["data"]["attempts"], 2);
-        assert!(
-            said["message"].as_str().unwrap().starts_with("server `files`: tools/call `deploy`")
-        );
+        let facts = &said["_meta"]["ridethrough/doubt"];
+        assert_eq!((&facts["server"], &facts["kind"]), (&json!("files"), &json!("interrupted")));
+        assert_eq!((&facts["mayHaveRun"], &facts["attempts"]), (&json!(true), &json!(2)));
+        assert!(!said["content"].to_string().contains("files"), "{said}");
+    }
+
+    #[test]
+    fn an_error_of_a_call_that_did_not_run_names_the_server_and_keeps_the_story() {
+        let call = CallName { method: "tools/call".into(), tool: Some("deploy".into()) };
+        let error = CallError::new(Kind::Unreachable, Delivery::NotSent, call, Reason::Nothing);
+
+        let said: Value = unanswered("files", &error, DoubtForm::Result).json().read().unwrap();
+
+        assert_eq!((&said["code"], &said["data"]["mayHaveRun"]), (&json!(-32000), &json!(false)));
+        let words = said["message"].as_str().unwrap();
+        assert!(words.starts_with("server `files`: tools/call `deploy`"), "{words}");
     }
 
     #[test]

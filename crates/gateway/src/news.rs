@@ -18,6 +18,11 @@ pub enum GatewayNews {
     },
     /// Something about the catalogue.
     Catalogue(Notice),
+    /// A repeat of a call that may have run was not sent.
+    Held {
+        /// The server.
+        server: Arc<str>,
+    },
     /// A person has logged in to a server, for a principal.
     LoggedIn {
         /// The server.
@@ -39,6 +44,9 @@ impl fmt::Display for GatewayNews {
         match self {
             Self::Back { server } => write!(f, "`{server}` answers again"),
             Self::Catalogue(notice) => notice.fmt(f),
+            Self::Held { server } => {
+                write!(f, "`{server}` was not sent a repeat of a call that may have run")
+            }
             Self::LoggedIn { server, principal } => {
                 write!(f, "somebody has logged in to `{server}` for `{}`", harmless(principal))
             }

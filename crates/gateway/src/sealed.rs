@@ -141,7 +141,7 @@ fn facts_of(caller: &Caller) -> CallerFacts {
 }
 
 /// A name does not make a principal the owner.
-fn principal_fact(principal: &Principal) -> Vec<u8> {
+pub(crate) fn principal_fact(principal: &Principal) -> Vec<u8> {
     let special = [u8::from(principal.is_special())];
     [&special[..], principal.name().as_bytes()].concat()
 }

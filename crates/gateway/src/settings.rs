@@ -7,6 +7,7 @@ use std::time::Duration;
 use ridethrough::{ClientBuilder, Json};
 use ridethrough_core::hints::OperatorHints;
 use ridethrough_core::message::ListKind;
+use ridethrough_core::{DoubtForm, DoubtRepeat};
 use ridethrough_oauth::{Account, OAuth};
 use ridethrough_server::{Principal, SealKey};
 
@@ -94,6 +95,12 @@ pub trait ListStore: Send + Sync + 'static {
 pub struct GatewaySettings {
     /// How many processes of local servers may run at once; 64 by default.
     pub children: usize,
+    /// How callers are told that a call of a tool may have run; by a result by default, because programs repeat
+    /// errors.
+    pub doubt: DoubtForm,
+    /// What becomes of a call that is equal to one that may have run; by default it is answered with that doubt for a
+    /// while.
+    pub doubt_repeat: DoubtRepeat,
     /// Where lists are kept from one process to the next; nowhere by default.
     pub lists: Option<Arc<dyn ListStore>>,
     /// Where it is kept from one process to the next whose a name is that two servers want; nowhere by default.
@@ -118,6 +125,8 @@ impl Default for GatewaySettings {
         let secret = SealKey::random().expect("the operating system has randomness");
         Self {
             children: 64,
+            doubt: DoubtForm::default(),
+            doubt_repeat: DoubtRepeat::default(),
             lists: None,
             names: None,
             access: None,

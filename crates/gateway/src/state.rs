@@ -10,6 +10,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use ridethrough::policy::ReadRate;
+use ridethrough_core::DoubtForm;
 use ridethrough_core::message::ListKind;
 use ridethrough_server::{Caller, Principal};
 use tokio::sync::{Semaphore, watch};
@@ -21,6 +22,7 @@ use crate::logins::Tickets;
 use crate::news::GatewayNews;
 use crate::once::RoundStore;
 use crate::quota::QuotaStore;
+use crate::repeats::Repeats;
 use crate::sealed::RouteSealer;
 use crate::settings::{GatewaySettings, ListStore, ServerSettings};
 use crate::tasks::TaskStore;
@@ -33,6 +35,9 @@ pub(crate) struct GatewayState {
     /// What each principal may; `None` if all may everything.
     access: Mutex<Option<Arc<AccessRights>>>,
     everything: Arc<Rights>,
+    /// How callers are told that a call of a tool may have run.
+    pub(crate) doubt: DoubtForm,
+    pub(crate) repeats: Repeats,
     pub(crate) quotas: Arc<dyn QuotaStore>,
     pub(crate) tasks: Arc<dyn TaskStore>,
     pub(crate) rounds: Arc<dyn RoundStore>,
@@ -77,6 +82,8 @@ impl GatewayState {
             upstreams: Mutex::default(),
             access: Mutex::new(settings.access.map(Arc::new)),
             everything: Arc::new(Rights::everything()),
+            doubt: settings.doubt,
+            repeats: Repeats::new(settings.doubt_repeat),
             quotas: settings.quotas,
             tasks: settings.tasks,
             rounds: settings.rounds,
@@ -279,6 +286,12 @@ impl GatewayState {
         // What was approved is told each time: whoever keeps it must hear of it.
         notices.into_iter().for_each(|notice| (self.tell)(GatewayNews::Catalogue(notice)));
         self.announce(None);
+    }
+
+    /// Tells people that a repeat of a call at this server was held.
+    pub(crate) fn tell_held(&self, upstream: &Upstream) {
+        upstream.held_repeats.fetch_add(1, Ordering::Relaxed);
+        (self.tell)(GatewayNews::Held { server: upstream.name().clone() });
     }
 
     fn tell_once(&self, notice: Notice) {

@@ -1,5 +1,6 @@
 //! How each server behind the gateway is, for people and for programs that watch it.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -43,6 +44,8 @@ pub struct UpstreamStatus {
     pub next_attempt_ms: Option<u64>,
     /// Whether new calls are refused because the server does not answer.
     pub is_breaker_open: bool,
+    /// How many calls were not sent, because they repeat one that may have run.
+    pub held_repeats: u64,
     /// What last went wrong, in one line and in our own words.
     pub last_error: Option<String>,
     /// How long ago that was.
@@ -107,6 +110,7 @@ pub(crate) async fn of(upstream: &Upstream) -> UpstreamStatus {
             .filter_map(|it| it.next_attempt.map(|at| millis(at.since(it.now))))
             .min(),
         is_breaker_open: known.iter().any(|it| it.breaker != BreakerState::Closed),
+        held_repeats: upstream.held_repeats.load(Ordering::Relaxed),
         last_error: failure.map(|(_, why)| message(why)),
         last_error_ago_ms: failure.map(|(ago, _)| ago),
     }

@@ -5,8 +5,10 @@
 use std::collections::HashSet;
 
 use ridethrough_core::message::{Id, Json, Message};
+use ridethrough_core::{Doubt, DoubtForm};
 
 use crate::parts::ParsedMessage;
+use crate::repeats::{CallOrigin, Repeatable, Repeats};
 use crate::same::Key;
 
 /// The calls that are under way, the oldest first.
@@ -24,6 +26,10 @@ pub(crate) struct Call {
     key: Key,
     progress_token: Option<Key>,
     pub(crate) stream: u64,
+    /// Whether a tool is called, and no task is asked for.
+    pub(crate) is_of_tool: bool,
+    /// What is kept for the time when its session may have ended.
+    pub(crate) repeatable: Option<Repeatable>,
 }
 
 /// The calls of one POST, not added yet.
@@ -47,7 +53,7 @@ impl NewCalls {
         let mut calls = Vec::new();
         let mut ids = HashSet::new();
         for ParsedMessage { message, .. } in parts {
-            let Message::Request { id, params, .. } = message else { continue };
+            let Message::Request { id, method, params } = message else { continue };
             let meta = params.as_ref().and_then(|params| params.member("_meta"));
             let token = meta.and_then(|meta| meta.member("progressToken"));
             let mut kept = token.iter().chain([id.json()]);
@@ -59,9 +65,36 @@ impl NewCalls {
                 return Err(NotTaken::InUse);
             }
             let progress_token = token.as_ref().map(Key::of);
-            calls.push(Call { id: id.clone(), key, progress_token, stream: 0 });
+            let is_of_tool =
+                DoubtForm::Result.of_request(method, params.as_ref()) == DoubtForm::Result;
+            let (id, stream, repeatable) = (id.clone(), 0, None);
+            calls.push(Call { id, key, progress_token, stream, is_of_tool, repeatable });
         }
         Ok(Self(calls))
+    }
+
+    /// Takes down what may be needed of each call when its session has ended. Returns the doubts that answer those of
+    /// them that are not to be sent.
+    pub(crate) fn note_repeats(
+        &mut self,
+        parts: &[ParsedMessage],
+        repeats: &Repeats,
+        origin: &CallOrigin,
+    ) -> Vec<(Id, Doubt)> {
+        let is_request = |it: &&ParsedMessage| matches!(it.message, Message::Request { .. });
+        let mut held = Vec::new();
+        for (call, part) in self.0.iter_mut().zip(parts.iter().filter(is_request)) {
+            call.repeatable = repeats.of_request(part, origin);
+            let doubt = call.repeatable.as_ref().and_then(|it| repeats.held(it));
+            held.extend(doubt.map(|doubt| (call.id.clone(), doubt)));
+        }
+        held
+    }
+
+    /// Returns the first call.
+    #[cfg(test)]
+    pub(crate) fn into_first(self) -> Option<Call> {
+        self.0.into_iter().next()
     }
 
     /// Returns how many calls there are.
@@ -108,9 +141,9 @@ impl Calls {
         self.all.is_empty()
     }
 
-    /// Returns the ids of all calls.
-    pub(crate) fn ids(&self) -> Vec<Id> {
-        self.all.iter().map(|call| call.id.clone()).collect()
+    /// Returns all calls, the oldest first.
+    pub(crate) fn all(&self) -> &[Call] {
+        &self.all
     }
 
     /// Returns the streams of all calls, that of the newest call first.

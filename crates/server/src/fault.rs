@@ -1,11 +1,12 @@
-//! The JSON-RPC errors that clients get.
+//! What clients get in place of an answer of the backend.
 
 use bytes::Bytes;
-use ridethrough_core::message::Id;
-use ridethrough_core::message::code;
+use ridethrough_core::message::{Answer, Id, Json};
+use ridethrough_core::{Doubt, DoubtForm};
 use serde_json::{Value, json};
 
 use crate::backend::Ending;
+use crate::calls::Call;
 
 /// The reason why a session is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,18 +26,33 @@ impl Over {
         }
     }
 
-    /// Returns the answer to a call that was under way.
-    pub(crate) fn answer(&self, id: &Id) -> Bytes {
-        let message = format!(
-            "{}; there is no answer, the call was not repeated and may have run; begin a new session",
-            self.story()
-        );
+    /// Returns what is told of a call that was under way.
+    pub(crate) fn doubt(&self) -> Doubt {
         let data = match self {
             Self::Closed(_) => json!({ "kind": "sessionEnded", "mayHaveRun": true }),
-            Self::Died(ending) => ending.data.clone(),
+            // The words of the backend are facts: in a message they could make a program repeat the call.
+            Self::Died(ending) => {
+                let mut data = ending.data.clone();
+                data["what"] = ending.what.clone().into();
+                data
+            }
         };
-        error(Some(id), code::SERVER_ERROR, &message, Some(data))
+        let kind = data["kind"].as_str().unwrap_or_default().to_owned();
+        Doubt::new(&kind, Json::from(data))
     }
+}
+
+/// Returns the answer to a call that may have run, as a whole message. This is the form for calls of tools.
+pub(crate) fn in_doubt(call: &Call, doubt: &Doubt, form: DoubtForm) -> Bytes {
+    let form = if call.is_of_tool { form } else { DoubtForm::Error };
+    answered(&call.id, &doubt.answer(form))
+}
+
+/// Returns an answer as a whole message.
+pub(crate) fn answered(id: &Id, answer: &Answer) -> Bytes {
+    let (id, json) = (id.json().as_str(), answer.json().as_str());
+    let member = if matches!(answer, Answer::Error(_)) { "error" } else { "result" };
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"{member}":{json}}}"#).into()
 }
 
 /// Returns a JSON-RPC error as a whole message. Without an id it belongs to no request in particular.
@@ -54,32 +70,42 @@ pub(crate) fn error(id: Option<&Id>, code: i64, message: &str, data: Option<Valu
 mod tests {
     use std::time::Duration;
 
-    use ridethrough_core::message::{Incoming, Message};
-
     use super::*;
+    use crate::calls::NewCalls;
+    use crate::parts::ParsedMessage;
 
     #[test]
-    fn a_call_whose_conversation_ended_has_the_whole_story_under_its_own_id() {
-        let data = json!({ "kind": "childDied", "mayHaveRun": true });
+    fn a_call_whose_conversation_ended_is_in_doubt_under_its_own_id_and_words_of_the_child_are_facts()
+     {
+        let data =
+            json!({ "kind": "childDied", "mayHaveRun": true, "lastWords": ["connection reset"] });
         let what = "`server` has ended, exit status: 7".to_owned();
         let over = Over::Died(Ending { what, data: data.clone(), retry_after: Duration::ZERO });
-        let asked = Bytes::from_static(br#"{"id":1.0,"method":"m"}"#);
-        let Ok(Incoming::One(Message::Request { id, .. })) = Incoming::parse(&asked) else {
-            panic!("not a request");
+        let told = |body: &'static str, form| -> Value {
+            let text = in_doubt(&call(body), &over.doubt(), form);
+            assert!(text.starts_with(br#"{"jsonrpc":"2.0","id":1.0,""#));
+            serde_json::from_slice(&text).unwrap()
         };
-
-        let text = over.answer(&id);
-
-        assert!(text.starts_with(br#"{"jsonrpc":"2.0","id":1.0,"error":{"#));
-        let said: Value = serde_json::from_slice(&text).unwrap();
-        assert_eq!(
-            said["error"],
-            json!({
-                "code": -32000,
-                "message": "`server` has ended, exit status: 7; \
-                            there is no answer, the call was not repeated and may have run; begin a new session",
-                "data": data,
-            })
+        let (tool, list) = (
+            r#"{"id":1.0,"method":"tools/call","params":{"name":"pay"}}"#,
+            r#"{"id":1.0,"method":"resources/read","params":{"uri":"a"}}"#,
         );
+
+        let result = told(tool, DoubtForm::Result);
+        let errors = [told(tool, DoubtForm::Error), told(list, DoubtForm::Result)];
+
+        let mut data = data;
+        data["what"] = json!("`server` has ended, exit status: 7");
+        assert_eq!(result["result"]["_meta"]["ridethrough/doubt"], data);
+        for error in errors {
+            assert_eq!((&error["error"]["code"], &error["error"]["data"]), (&json!(-32050), &data));
+            let words = error["error"]["message"].as_str().unwrap();
+            assert!(words.starts_with("The server's process ended"), "{words}");
+        }
+    }
+
+    fn call(text: &'static str) -> Call {
+        let json = Json::new(text).unwrap();
+        NewCalls::read(&[ParsedMessage::read(&json).unwrap()]).unwrap().into_first().unwrap()
     }
 }

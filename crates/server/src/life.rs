@@ -12,14 +12,15 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, Fuse};
-use ridethrough_core::message::code;
-use ridethrough_core::message::{Id, Json, Message};
+use ridethrough_core::Doubt;
+use ridethrough_core::message::{Json, Message};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::backend::{Ending, Said};
-use crate::fault::{Over, error};
+use crate::calls::Call;
+use crate::fault::Over;
 use crate::news::SessionNews;
 use crate::parts::ParsedMessage;
 use crate::reserve::{LONGEST_LAG, Reserve};
@@ -98,6 +99,9 @@ impl Ears {
             return self.lose(&message);
         };
         message.text = reservation.hold(message.text);
+        if let Message::Response { id: Some(id), answer } = &message.message {
+            self.session.note_look(id.json(), answer);
+        }
         // A message without a receiver is dropped: the answer to a cancelled call, for example.
         self.session.lock().hear(&message, call.as_ref());
     }
@@ -105,14 +109,10 @@ impl Ears {
     /// Handles a message for which there is no room. If it is an answer, its call gets an error instead.
     fn lose(&self, part: &ParsedMessage) {
         if let Message::Response { id: Some(id), .. } = &part.message {
-            let what = format!(
-                "`{}` has answered with {} bytes, which could not be kept: the client of this session has \
-                 not read what came before; the call has run",
-                self.name,
-                part.text.len()
-            );
-            let data = json!({ "kind": "answerLost", "mayHaveRun": true });
-            let answer = |id: &Id| error(Some(id), code::SERVER_ERROR, &what, Some(data.clone()));
+            let data =
+                json!({ "kind": "answerLost", "mayHaveRun": true, "bytes": part.text.len() });
+            let doubt = Doubt::new("answerLost", Json::from(data));
+            let answer = |call: &Call| self.session.in_doubt(call, &doubt);
             self.session.lock().streams.fail(id.json(), answer);
         }
     }
@@ -121,8 +121,9 @@ impl Ears {
     /// answer will come.
     fn skip(&self, id: Option<&Json>) {
         if let Some(id) = id {
-            let what = format!("`{}` answered with neither a result nor an error", self.name);
-            let answer = |id: &Id| error(Some(id), code::SERVER_ERROR, &what, None);
+            let data = json!({ "kind": "peerMisbehaved", "mayHaveRun": true });
+            let doubt = Doubt::new("peerMisbehaved", Json::from(data));
+            let answer = |call: &Call| self.session.in_doubt(call, &doubt);
             self.session.lock().streams.fail(id, answer);
         }
         (self.tell)(SessionNews::Rubbish { session: self.session.number });

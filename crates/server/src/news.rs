@@ -26,6 +26,11 @@ pub enum SessionNews {
         /// The reason.
         why: &'static str,
     },
+    /// A repeat of a call that may have run was not sent.
+    Held {
+        /// Its session's number.
+        session: u64,
+    },
     /// Something that is not a message was skipped.
     Rubbish {
         /// Its session's number.
@@ -39,6 +44,9 @@ impl fmt::Display for SessionNews {
             Self::Began { session } => write!(f, "session {session} began"),
             Self::Died { session, what } => write!(f, "session {session} is over: {what}"),
             Self::Ended { session, why } => write!(f, "session {session} ended: {why}"),
+            Self::Held { session } => {
+                write!(f, "session {session}: a repeat of a call that may have run was not sent")
+            }
             Self::Rubbish { session } => {
                 write!(f, "session {session}: a line that is no message was skipped")
             }

@@ -17,6 +17,8 @@ pub(crate) struct Posted {
     pub(crate) is_batch: bool,
     /// The calls among them.
     pub(crate) asked: NewCalls,
+    /// What the client calls itself, where each request says that.
+    pub(crate) client: Option<String>,
     /// The room that the body takes, until it is passed on.
     room: BodyRoom,
 }
@@ -40,14 +42,14 @@ impl Posted {
         let is_batch = matches!(parts, Parts::Batch(_));
         let parts = parts.into_vec();
         let asked = NewCalls::read(&parts).map_err(Refused::NotTaken)?;
-        Ok(Self { parts, is_batch, asked, room })
+        Ok(Self { parts, is_batch, asked, client: None, room })
     }
 
     /// Creates a message of the server's own.
     pub(crate) fn of(message: ParsedMessage) -> Self {
         let parts = vec![message];
         let asked = NewCalls::read(&parts).unwrap_or_default();
-        Self { parts, is_batch: false, asked, room: BodyRoom::default() }
+        Self { parts, is_batch: false, asked, client: None, room: BodyRoom::default() }
     }
 
     /// Creates a message that replaces the posted one and takes over its room.

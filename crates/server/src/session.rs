@@ -3,19 +3,24 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use ridethrough_core::message::notification;
-use ridethrough_core::message::{Answer, Json, Message};
+use ridethrough_core::message::{Answer, Id, Json, Message};
+use ridethrough_core::repeat_guard::is_look;
+use ridethrough_core::{Doubt, DoubtForm};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use crate::backend::{Caller, Letter, Presence};
 use crate::budget::SessionBudget;
-use crate::calls::NotTaken;
+use crate::calls::{Call, NotTaken};
 use crate::drain::Drain;
-use crate::fault::Over;
+use crate::fault::{self, Over};
+use crate::news::SessionNews;
 use crate::parts::ParsedMessage;
 use crate::posted::Posted;
 use crate::reader::Reader;
+use crate::repeats::{CallOrigin, Repeats};
 use crate::streams::{Carries, GREETING, STANDING, Streams};
 
 /// A session of one client.
@@ -32,6 +37,12 @@ pub(crate) struct Session {
     /// Counts the requests and streams that are open.
     presence: Presence,
     pub(crate) drain: Drain,
+    /// How its client is told that a call of a tool may have run.
+    pub(crate) doubt: DoubtForm,
+    /// What clients of all sessions were told of such calls.
+    repeats: Repeats,
+    began: Instant,
+    tell: Arc<dyn Fn(SessionNews) + Send + Sync>,
     /// Wakes the task that waits for a reader, when one has accepted something.
     pub(crate) room: Notify,
     /// The reason why the session is asked to end.
@@ -43,8 +54,21 @@ pub(crate) struct SessionState {
     /// The revision that was agreed on, once it is known.
     pub(crate) version: Option<String>,
     pub(crate) over: Option<Over>,
+    /// What its client calls itself, once it is known.
+    client: String,
     /// When the last request or stream ended, or a call was last answered.
     last_use: Instant,
+}
+
+/// What all sessions of a server share.
+#[derive(Clone)]
+pub(crate) struct Common {
+    pub(crate) drain: Drain,
+    /// How clients are told that a call of a tool may have run.
+    pub(crate) doubt: DoubtForm,
+    pub(crate) repeats: Repeats,
+    /// Tells people of events.
+    pub(crate) tell: Arc<dyn Fn(SessionNews) + Send + Sync>,
 }
 
 /// Why a message did not reach the backend.
@@ -63,14 +87,15 @@ impl Session {
         number: u64,
         caller: Caller,
         share: SessionBudget,
-        outbox: mpsc::Sender<Letter>,
-        presence: Presence,
-        drain: Drain,
+        (outbox, presence): (mpsc::Sender<Letter>, Presence),
+        common: Common,
     ) -> Arc<Self> {
+        let Common { drain, doubt, repeats, tell } = common;
         let state = SessionState {
             streams: Streams::new(),
             version: None,
             over: None,
+            client: String::new(),
             last_use: Instant::now(),
         };
         let session = Self {
@@ -82,6 +107,10 @@ impl Session {
             outbox,
             presence,
             drain,
+            doubt,
+            repeats,
+            began: Instant::now(),
+            tell,
             room: Notify::new(),
             asked_to_end: watch::channel(None).0,
         };
@@ -133,7 +162,8 @@ impl Session {
         carries: Carries,
     ) -> Result<Reader, Undelivered> {
         let place = self.place(&posted).await?;
-        let Posted { parts, asked, .. } = posted;
+        let Posted { mut parts, mut asked, client, .. } = posted;
+        let held = asked.note_repeats(&parts, &self.repeats, &self.origin(client));
         let stream = {
             let mut state = self.lock();
             if state.over.is_some() {
@@ -143,8 +173,49 @@ impl Session {
         };
         let reader = self.attach(stream, None).ok_or(Undelivered::Over)?;
         self.note(&parts);
-        place.send(parts);
+        self.answer_repeats(&mut parts, held);
+        if !parts.is_empty() {
+            place.send(parts);
+        }
         Ok(reader)
+    }
+
+    /// Answers calls that are not sent, because they repeat some that may have run.
+    fn answer_repeats(&self, parts: &mut Vec<ParsedMessage>, held: Vec<(Id, Doubt)>) {
+        for (repeat, doubt) in held {
+            parts.retain(
+                |part| !matches!(&part.message, Message::Request { id, .. } if *id == repeat),
+            );
+            let answer =
+                |call: &Call| fault::answered(&call.id, &doubt.answer_to_repeat(self.doubt));
+            self.lock().streams.fail(repeat.json(), answer);
+            (self.tell)(SessionNews::Held { session: self.number });
+        }
+    }
+
+    /// Returns who makes calls in this session. `client` is what a stateless request calls its client.
+    fn origin(&self, client: Option<String>) -> CallOrigin {
+        let client = client.unwrap_or_else(|| self.lock().client.clone());
+        self.repeats.origin(&self.caller, &client, (self.number, self.began))
+    }
+
+    /// Returns the answer to a call that may have run, and records that its client is told so.
+    pub(crate) fn in_doubt(&self, call: &Call, doubt: &Doubt) -> Bytes {
+        if let Some(repeatable) = &call.repeatable {
+            self.repeats.told(repeatable, doubt);
+        }
+        fault::in_doubt(call, doubt, self.doubt)
+    }
+
+    /// Records an answer of the backend: its client may see by it what became of another call.
+    pub(crate) fn note_look(&self, id: &Json, answer: &Answer) {
+        if self.repeats.is_empty() || !is_look("tools/call", answer) {
+            return;
+        }
+        let state = self.lock();
+        if let Some(look) = state.streams.call(id).and_then(|call| call.repeatable.as_ref()) {
+            self.repeats.looked(look);
+        }
     }
 
     /// Sends messages that have no answer: notifications, and answers to the backend's questions.
@@ -195,7 +266,8 @@ impl Session {
     /// Marks the session as over: its calls under way are answered with the reason.
     pub(crate) fn is_over(&self, over: Over) {
         let mut state = self.lock();
-        state.streams.end(|id| over.answer(id));
+        let doubt = over.doubt();
+        state.streams.end(|call| self.in_doubt(call, &doubt));
         state.over = Some(over);
     }
 
@@ -207,6 +279,12 @@ impl Session {
     /// Records messages of the client that are on their way to the backend.
     fn note(&self, parts: &[ParsedMessage]) {
         for ParsedMessage { message, .. } in parts {
+            if let Message::Request { method, params: Some(params), .. } = message
+                && &**method == "initialize"
+            {
+                let name = params.member("clientInfo").and_then(|it| it.member("name")?.read());
+                self.lock().client = name.unwrap_or_default();
+            }
             if let Message::Notification { method, params: Some(params) } = message
                 && &**method == notification::CANCELLED
                 && let Some(id) = params.member("requestId")

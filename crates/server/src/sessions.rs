@@ -16,8 +16,9 @@ use crate::connections::Connections;
 use crate::drain::Drain;
 use crate::life::{Ears, Life};
 use crate::news::SessionNews;
+use crate::repeats::Repeats;
 use crate::reserve::Reserve;
-use crate::session::Session;
+use crate::session::{Common, Session};
 use crate::settings::Settings;
 use crate::token::random_id;
 
@@ -33,6 +34,7 @@ pub(crate) struct Sessions {
     /// One permit for each conversation that may be open.
     places: Arc<Semaphore>,
     counter: AtomicU64,
+    repeats: Repeats,
     pub(crate) drain: Drain,
     is_closing: AtomicBool,
 }
@@ -53,6 +55,7 @@ impl Sessions {
         Self {
             backend,
             places: Arc::new(Semaphore::new(settings.sessions)),
+            repeats: Repeats::new(settings.doubt_repeat),
             settings,
             tell,
             table: Mutex::default(),
@@ -75,8 +78,13 @@ impl Sessions {
         let Conversation { outbox, inbox, open, presence } = self.backend.open(caller).await?;
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
         let (caller, share) = (caller.clone(), self.store.share());
-        let drain = self.drain.clone();
-        let session = Session::new(id, number, caller, share, outbox, presence, drain);
+        let common = Common {
+            drain: self.drain.clone(),
+            doubt: self.settings.doubt,
+            repeats: self.repeats.clone(),
+            tell: self.tell.clone(),
+        };
+        let session = Session::new(id, number, caller, share, (outbox, presence), common);
         self.table().insert(&session);
         (self.tell)(SessionNews::Began { session: session.number });
         let (name, tell) = (self.backend.name().to_owned(), self.tell.clone());

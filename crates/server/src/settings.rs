@@ -1,6 +1,8 @@
-//! The bounds that a person may choose.
+//! What a person may choose: bounds, and how clients are told of doubt.
 
 use std::time::Duration;
+
+use ridethrough_core::{DoubtForm, DoubtRepeat};
 
 /// The bounds that a person may choose. The other bounds are constants, each beside what it bounds.
 #[derive(Clone, Debug)]
@@ -10,6 +12,8 @@ pub struct Settings {
     pub(crate) idle: Duration,
     pub(crate) connections: usize,
     pub(crate) is_dated: bool,
+    pub(crate) doubt: DoubtForm,
+    pub(crate) doubt_repeat: DoubtRepeat,
 }
 
 impl Default for Settings {
@@ -17,7 +21,8 @@ impl Default for Settings {
     /// to lunch; 384 connections, which is many times what the clients of sixteen sessions need.
     fn default() -> Self {
         let idle = Duration::from_secs(30 * 60);
-        Self { sessions: 16, idle, connections: 384, is_dated: true }
+        let (doubt, doubt_repeat) = (DoubtForm::default(), DoubtRepeat::default());
+        Self { sessions: 16, idle, connections: 384, is_dated: true, doubt, doubt_repeat }
     }
 }
 
@@ -39,6 +44,20 @@ impl Settings {
     /// Sets how long a session lives without a request, an open stream or a call under way.
     pub const fn idle(mut self, idle: Duration) -> Self {
         self.idle = idle;
+        self
+    }
+
+    /// Sets how clients are told that a call of a tool may have run; the default is a result, because programs
+    /// repeat errors.
+    pub const fn doubt(mut self, form: DoubtForm) -> Self {
+        self.doubt = form;
+        self
+    }
+
+    /// Sets what becomes of a call that is equal to one whose session ended; by default it is answered with that doubt
+    /// for a while.
+    pub const fn doubt_repeat(mut self, repeat: DoubtRepeat) -> Self {
+        self.doubt_repeat = repeat;
         self
     }
 

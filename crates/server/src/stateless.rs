@@ -186,7 +186,8 @@ impl Stateless {
         let (sender, understands) = (request.sender.clone(), self.sessions.understands_stateless());
         let state = Arc::new(CallState::new(&request.method, sender, understands));
         let Some(message) = request.passed_on(number).await else { return Err(ConversationOver) };
-        let asked = posted.replaced_by(message);
+        let mut asked = posted.replaced_by(message);
+        asked.client = Some(request.sender.client.clone().unwrap_or_default());
         match conversation.call(number, asked, state.clone()).await {
             Ok(reader) => {
                 // The call may run for long, and the room for its body was given back.

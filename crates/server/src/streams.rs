@@ -117,6 +117,11 @@ impl Streams {
         Some(target)
     }
 
+    /// Returns the call that the backend means by this id.
+    pub(crate) fn call(&self, id: &Json) -> Option<&Call> {
+        self.calls.of_id(id)
+    }
+
     /// Removes a call that the client cancels: its answer is not waited for.
     pub(crate) fn cancel(&mut self, id: &Json) {
         if let Some(call) = self.calls.remove(id) {
@@ -125,9 +130,8 @@ impl Streams {
     }
 
     /// Answers the call of this id with `error`, because the backend wrote something that is not an answer.
-    pub(crate) fn fail(&mut self, id: &Json, error: impl Fn(&Id) -> Bytes) {
-        if let Some(id) = self.calls.of_id(id).map(|call| call.id.clone()) {
-            let text = error(&id);
+    pub(crate) fn fail(&mut self, id: &Json, error: impl Fn(&Call) -> Bytes) {
+        if let Some((id, text)) = self.calls.of_id(id).map(|call| (call.id.clone(), error(call))) {
             self.answer(id, text);
         }
     }
@@ -171,9 +175,9 @@ impl Streams {
     }
 
     /// Answers every call with the result of `error`, and ends every stream.
-    pub(crate) fn end(&mut self, error: impl Fn(&Id) -> Bytes) {
-        for id in self.calls.ids() {
-            let text = error(&id);
+    pub(crate) fn end(&mut self, error: impl Fn(&Call) -> Bytes) {
+        let ends = self.calls.all().iter().map(|call| (call.id.clone(), error(call)));
+        for (id, text) in ends.collect::<Vec<_>>() {
             self.answer(id, text);
         }
         self.finish(STANDING);

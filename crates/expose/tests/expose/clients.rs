@@ -113,7 +113,7 @@ async fn a_call_whose_connections_are_all_cut_runs_once_and_has_its_answer_once(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_death_is_an_error_with_its_story_and_the_next_call_has_a_new_child() {
+async fn a_death_is_an_error_with_the_last_words_and_the_next_call_has_a_new_child() {
     for era in ERAS {
         let (mut rig, pipes) = rig();
         let client = pipes.client(era).build().unwrap();
@@ -124,7 +124,7 @@ async fn a_death_is_an_error_with_its_story_and_the_next_call_has_a_new_child() 
         let again = client.request("tools/call", json!({"name": "echo"})).into_future();
         tokio::spawn(serve(rig.child().await));
 
-        assert!(error.contains("its last words: out of cheese"), "{era:?} {error}");
+        assert!(error.contains("said `out of cheese`"), "{era:?} {error}");
         assert_eq!(value(again.await)["done"], "echo", "{era:?}");
         assert_eq!(rig.starts(), 2, "{era:?}");
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::rig::{Answer, Puppet, Rig, Stage, call, initialize};
+use crate::rig::{Answer, Puppet, Rig, Stage, call, doubt_in, initialize};
 
 #[tokio::test(start_paused = true)]
 async fn a_death_answers_every_call_with_the_last_words_and_ends_the_session() {
@@ -20,17 +20,16 @@ async fn a_death_answers_every_call_with_the_last_words_and_ends_the_session() {
 
     child.die("exit status: 7", &["panic", "out of cheese"]);
 
-    let error = one.event().await.unwrap().json();
-    assert_eq!((&error["id"], &error["error"]["code"]), (&json!(1), &json!(-32000)));
-    let message = error["error"]["message"].as_str().unwrap();
-    assert!(
-        message.starts_with(
-            "`puppet` has ended, exit status: 7; its last words: panic | out of cheese;"
-        ),
-        "{message}"
-    );
-    assert_eq!(error["error"]["data"]["mayHaveRun"], true);
-    assert_eq!(error["error"]["data"]["kind"], "childDied");
+    let answer = one.event().await.unwrap().json();
+    let doubt = doubt_in(&answer);
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(1), &json!(true)));
+    let story = "`puppet` has ended, exit status: 7; its last words: panic | out of cheese";
+    assert_eq!(doubt["what"], story);
+    assert_eq!(doubt["lastWords"], json!(["panic", "out of cheese"]));
+    assert_eq!((&doubt["kind"], &doubt["mayHaveRun"]), (&json!("childDied"), &json!(true)));
+    let words = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(words.starts_with("The server's process ended before"), "{words}");
+    assert!(!words.contains("cheese"), "{words}");
     assert_eq!(one.event().await, None);
     assert_eq!(two.rest().await, [json!({"jsonrpc": "2.0", "id": 2, "result": {}})]);
     assert_eq!(standing.event().await, None);
@@ -66,7 +65,8 @@ async fn a_call_whose_connection_was_cut_can_still_learn_of_the_death_for_a_minu
 
     let mut resumed = rig.listen(&session, Some(&priming.id)).await;
 
-    assert_eq!(resumed.event().await.unwrap().json()["error"]["data"]["status"], "signal: 9");
+    let answer = resumed.event().await.unwrap().json();
+    assert_eq!(doubt_in(&answer)["status"], "signal: 9");
     assert_eq!(rig.listen(&session, None).await.status, 404);
     sleep(Duration::from_secs(2)).await;
     assert_eq!(rig.listen(&session, Some(&priming.id)).await.status, 404);
@@ -150,10 +150,9 @@ async fn a_child_that_closes_its_stdout_is_of_no_use_and_is_ended() {
 
     let mut mute = child.close_stdout();
 
-    let error = pending.event().await.unwrap().json();
-    assert_eq!(error["error"]["data"]["kind"], "childDied");
-    let message = error["error"]["message"].as_str().unwrap();
-    assert!(message.starts_with("`puppet` closed its stdout and was ended"), "{message}");
+    let answer = pending.event().await.unwrap().json();
+    assert_eq!(doubt_in(&answer)["kind"], "childDied");
+    assert_eq!(doubt_in(&answer)["what"], "`puppet` closed its stdout and was ended");
     mute.killed().await;
 }
 
@@ -165,9 +164,8 @@ async fn a_child_that_takes_no_messages_any_more_is_ended() {
 
     let mut pending = rig.post(&session, call(1)).await;
 
-    let error = pending.event().await.unwrap().json();
-    let message = error["error"]["message"].as_str().unwrap();
-    assert!(message.starts_with("`puppet` closed its stdin and was ended"), "{message}");
+    let answer = pending.event().await.unwrap().json();
+    assert_eq!(doubt_in(&answer)["what"], "`puppet` closed its stdin and was ended");
     deaf.killed().await;
 }
 
@@ -185,9 +183,9 @@ async fn a_line_without_end_is_not_taken_and_its_child_is_ended() {
         child
     });
 
-    let error = pending.event().await.unwrap().json();
-    let message = error["error"]["message"].as_str().unwrap();
-    assert!(message.starts_with("`puppet` wrote a line of more than 64 MiB"), "{message}");
+    let answer = pending.event().await.unwrap().json();
+    let what = doubt_in(&answer)["what"].as_str().unwrap();
+    assert!(what.starts_with("`puppet` wrote a line of more than 64 MiB"), "{what}");
     flood.await.unwrap().killed().await;
 }
 

@@ -9,5 +9,6 @@ mod clients;
 mod dying;
 mod entering;
 mod probing;
+mod repeating;
 mod resuming;
 mod rig;

@@ -7,10 +7,12 @@ use ridethrough::server::Identity;
 use ridethrough_core::message::{Json, ListKind, LogLevel};
 use ridethrough_server::{Caller, Presence};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::asked_logins::AskedLogins;
 use super::own_words::OwnWords;
 use crate::catalogue::{Scope, View};
+use crate::repeats::CallOrigin;
 use crate::state::GatewayState;
 use crate::upstreams::{Asker, MessageSender};
 
@@ -20,6 +22,8 @@ pub(crate) struct Context {
     pub(crate) number: u64,
     pub(crate) scope: Scope,
     pub(crate) caller: Caller,
+    /// When the conversation began.
+    began: Instant,
     mailbox: MessageSender,
     /// Says whether the caller is there.
     presence: Presence,
@@ -56,7 +60,9 @@ impl Context {
             _ => Scope::One(caller.endpoint.clone()),
         };
         let (said, logins) = (Mutex::default(), AskedLogins::default());
-        let context = Self { state, number, scope, caller, mailbox, presence, words, said, logins };
+        let began = Instant::now();
+        let context =
+            Self { state, number, scope, caller, began, mailbox, presence, words, said, logins };
         (Arc::new(context), changes)
     }
 
@@ -98,6 +104,18 @@ impl Context {
     pub(crate) fn client_info(&self) -> Option<Json> {
         let said = self.said();
         said.identity.as_ref().filter(|_| !self.caller.is_stateless).map(|it| it.info.clone())
+    }
+
+    /// Returns who makes a call at a server. `client` is what the sender of a stateless request says of itself.
+    pub(crate) fn origin<'a>(&'a self, server: &'a str, client: Option<&Json>) -> CallOrigin<'a> {
+        let is_stateless = self.caller.is_stateless;
+        let client = client.cloned().or_else(|| self.client_info());
+        CallOrigin {
+            principal: &self.caller.principal,
+            client: client.and_then(|it| it.member("name")?.read()).unwrap_or_default(),
+            session: (!is_stateless).then_some((self.number, self.began)),
+            server,
+        }
     }
 
     /// Records that the caller's person does not want to log in to a server. They are not asked again.

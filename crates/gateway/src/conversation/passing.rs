@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough::error::{CallError, Delivery, Kind};
-use ridethrough_core::ReplayRule;
 use ridethrough_core::message::reserved::{CAPABILITIES, CLIENT_INFO};
 use ridethrough_core::message::{Answer, Json, ListKind, code, splice};
-use tokio::time::sleep;
+use ridethrough_core::repeat_guard::is_look;
+use ridethrough_core::{Doubt, DoubtForm, Facts, ReplayRule};
+use tokio::time::{Instant, sleep};
 
 use super::context::Context;
 use super::logging_in::{WaitingCall, log_in};
@@ -87,10 +88,52 @@ pub(crate) async fn try_to_pass(
     upstream: &Arc<Upstream>,
     request: Request,
 ) -> Attempt {
+    if let Some(doubt) = held_repeat(context, upstream, &request) {
+        return Attempt::Refused(doubt);
+    }
     match within_quota(context).await {
         Ok(_place) => try_to_send(context, upstream, request).await,
         Err(over) => Attempt::Refused(fault::over_quota(over)),
     }
+}
+
+/// Returns the answer to a call that is not sent, because it repeats one that may have run.
+fn held_repeat(context: &Context, upstream: &Upstream, request: &Request) -> Option<Answer> {
+    if &*request.method != "tools/call" {
+        return None;
+    }
+    let origin = || context.origin(upstream.name(), request.client.as_ref());
+    let doubt = context.state.repeats.held(request.params.as_ref(), origin)?;
+    context.state.tell_held(upstream);
+    Some(doubt.answer_to_repeat(context.state.doubt))
+}
+
+/// Records what the end of a call means for repeats of it, or of another.
+fn note_end(
+    context: &Context,
+    server: &str,
+    request: &Request,
+    began: Instant,
+    outcome: &Result<Answer, CallError>,
+) {
+    let repeats = &context.state.repeats;
+    let origin = || context.origin(server, request.client.as_ref());
+    let params = request.params.as_ref();
+    match outcome {
+        Ok(answer) if !repeats.is_empty() && is_look(&request.method, answer) => {
+            repeats.looked(began, &origin());
+        }
+        // What is told as a result is what a repeat of may do harm.
+        Err(error) if error.may_have_run() && told_as_result(error, params) => {
+            let doubt = Doubt::of(&Facts::of(error).at(server));
+            repeats.told(&origin(), params, began, doubt);
+        }
+        _ => {}
+    }
+}
+
+fn told_as_result(error: &CallError, params: Option<&Json>) -> bool {
+    DoubtForm::Result.of_call(error, params) == DoubtForm::Result
 }
 
 /// Passes a request on to a server, which has a place for it or not. It counts for no quota. Where each principal
@@ -143,8 +186,8 @@ async fn is_login_missing(login: &PrincipalLogin) -> bool {
 /// How an attempt to make a call ended.
 pub(crate) enum Attempt {
     Answered(Answer),
-    /// Without an answer of the server.
-    Failed(CallError),
+    /// Without an answer of the server. If it may have run, that is told in this form.
+    Failed(CallError, DoubtForm),
     /// Before it began.
     Refused(Answer),
 }
@@ -152,7 +195,7 @@ pub(crate) enum Attempt {
 impl Attempt {
     /// Whether the server did not run the call, because a person must log in first.
     fn wants_login(&self, login: &PrincipalLogin) -> bool {
-        matches!(self, Self::Failed(error) if error.kind == Kind::Unauthorized
+        matches!(self, Self::Failed(error, _) if error.kind == Kind::Unauthorized
             && error.delivery != Delivery::Unknown
             && login.needed().is_some())
     }
@@ -161,7 +204,7 @@ impl Attempt {
     pub(crate) fn has_not_run(&self) -> bool {
         match self {
             Self::Answered(_) => false,
-            Self::Failed(error) => !error.may_have_run(),
+            Self::Failed(error, _) => !error.may_have_run(),
             Self::Refused(_) => true,
         }
     }
@@ -171,7 +214,7 @@ impl Attempt {
         let name = upstream.name();
         match self {
             Self::Answered(answer) => relayed(name, answer),
-            Self::Failed(error) => relayed(name, fault::unanswered(name, &error)),
+            Self::Failed(error, form) => relayed(name, fault::unanswered(name, &error, form)),
             Self::Refused(answer) => answer,
         }
     }
@@ -207,14 +250,23 @@ async fn attempt(context: &Arc<Context>, upstream: &Arc<Upstream>, request: &Req
     }
     let (call, track) = call.tracked();
     let _known = link.know(track, context.number, request.id.clone(), place);
+    let began = Instant::now();
     let outcome = call.answer().await;
+    note_end(context, name, request, began, &outcome);
     if has_progress {
         link.settle().await;
     }
     if let Ok(Answer::Error(error)) = &outcome {
         pages_of(error).iter().for_each(|page| link.follow_page(context.number, page));
     }
-    outcome.map_or_else(Attempt::Failed, Attempt::Answered)
+    let form = |error: &_| context.state.doubt.of_call(error, request.params.as_ref());
+    outcome.map_or_else(
+        |error| {
+            let form = form(&error);
+            Attempt::Failed(error, form)
+        },
+        Attempt::Answered,
+    )
 }
 
 /// Has the list of tools read if nobody has, a moment later: whether a call can be repeated is asked when it breaks.

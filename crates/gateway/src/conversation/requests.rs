@@ -141,7 +141,7 @@ async fn greet(context: &Arc<Context>, params: Option<&Json>) -> Answer {
         && let Some(refused) = server.refused()
     {
         // Somebody must do something about it, and nothing else would say so.
-        return fault::unanswered(server.name(), &refused);
+        return fault::unreached(server.name(), &refused);
     }
     let revision = greeting::revision(params);
     let described = |it: &Arc<Upstream>| {

@@ -48,6 +48,7 @@ pub(crate) async fn call(
             None => params.without(&[STATE]),
         });
     }
+    let form = context.state.doubt.of_request(&request.method, request.params.as_ref());
     let declares_tasks = tasks::are_declared(request.capabilities.as_ref());
     let attempt = try_to_pass(context, upstream, request).await;
     if let Some(state) = taken.filter(|_| attempt.has_not_run()) {
@@ -63,7 +64,7 @@ pub(crate) async fn call(
             Answer::Result(with_member(result, STATE, &text(&state)))
         }
         Some("task") if declares_tasks => tasks::shown(context, upstream, answer).await,
-        Some(_) => fault::unknown_type(upstream.name()),
+        Some(_) => fault::unknown_type(upstream.name(), form),
     }
 }
 

@@ -1,7 +1,7 @@
 //! One server: its links, its places, what it said of itself, and its lists being read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -33,6 +33,8 @@ pub(crate) struct Upstream {
     /// When it last refused the credentials, and with what.
     refused: Mutex<Option<(Instant, CallError)>>,
     is_sick: AtomicBool,
+    /// How many calls were not sent, because they repeat one that may have run.
+    pub(crate) held_repeats: AtomicU64,
     /// Those for whom it was looked for what an earlier process has kept.
     recalled: Mutex<BTreeSet<Audience>>,
     /// Whether each principal has a login of its own.
@@ -102,6 +104,7 @@ impl Upstream {
             described: Mutex::default(),
             refused: Mutex::default(),
             is_sick: AtomicBool::new(false),
+            held_repeats: AtomicU64::new(0),
             recalled: Mutex::default(),
             logins: Mutex::default(),
             callback,

@@ -13,6 +13,7 @@ mod listing;
 mod mixing;
 mod naming;
 mod raw_caller;
+mod repeating;
 mod rig;
 mod rounding;
 mod sharing;

@@ -12,11 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use ridethrough_core::Doubt;
 use ridethrough_core::message::splice::with_member;
 use ridethrough_core::message::{
     Answer, Id, Incoming, Json, LogLevel, Message, code, notification,
 };
 use ridethrough_core::stateless::needed;
+use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
 use super::answers::translated;
@@ -122,8 +124,10 @@ impl StatelessCall {
             // No other code reads the stream or cancels the call, so the conversation has ended.
             None => {
                 self.is_over = true;
-                let why = "the call was ended; it may have run";
-                return Some(CallEvent::Answer(Answer::refusal(code::INTERNAL_ERROR, why)));
+                let data = json!({ "kind": "sessionEnded", "mayHaveRun": true });
+                let form = self.conversation.session.doubt.of_request(&self.state.method, None);
+                let doubt = Doubt::new("sessionEnded", Json::from(data));
+                return Some(CallEvent::Answer(doubt.answer(form)));
             }
         };
         match Incoming::parse(&text) {

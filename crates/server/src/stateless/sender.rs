@@ -18,14 +18,16 @@ pub(crate) struct Sender {
     pub(crate) level: Option<LogLevel>,
     /// The token that its progress is reported with.
     pub(crate) token: Option<Json>,
+    /// What the client calls itself.
+    pub(crate) client: Option<String>,
 }
 
 impl Sender {
     /// Reads the sender of a request. `named` is the revision that its header names.
     pub(crate) fn read(params: Option<&Json>, named: Option<&str>) -> Result<Self, Refusal> {
         let meta = params.and_then(|params| params.member("_meta"));
-        let keys = [VERSION, CAPABILITIES, LOG_LEVEL, "progressToken"];
-        let [version, capabilities, level, token] =
+        let keys = [VERSION, CAPABILITIES, LOG_LEVEL, "progressToken", CLIENT_INFO];
+        let [version, capabilities, level, token, client] =
             meta.map(|meta| meta.pick(keys)).unwrap_or_default();
         let Some(version) = version.as_ref().and_then(Json::string) else {
             return match named {
@@ -50,7 +52,8 @@ impl Sender {
         // It is kept while the call runs, and must not keep the body that it was a part of.
         let token = token.and_then(|token| Json::new(token.as_str().to_owned()).ok());
         let level = level.as_ref().and_then(LogLevel::read);
-        Ok(Self { offers: Offers::of(&capabilities), level, token })
+        let client = client.and_then(|it| it.member("name")?.read());
+        Ok(Self { offers: Offers::of(&capabilities), level, token, client })
     }
 }
 

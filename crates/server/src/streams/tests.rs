@@ -182,7 +182,7 @@ fn the_end_answers_every_call_and_finishes_every_stream() {
     let (one, two) = (open(&mut streams, 1), open(&mut streams, 2));
     push(&mut streams, r#"{"id":1,"result":{}}"#);
 
-    streams.end(|id| format!("gone {}", id.json().as_str()).into());
+    streams.end(|call| format!("gone {}", call.id.json().as_str()).into());
 
     assert_eq!(read(&mut streams, one), (vec![r#"{"id":1,"result":{}}"#.to_owned()], true));
     assert_eq!(read(&mut streams, two), (vec!["gone 2".to_owned()], true));
