@@ -68,28 +68,16 @@ fn without_facts(error: &Json) -> Cow<'_, Json> {
 /// Returns the error of a call without an answer: the whole report, and the facts beside it.
 ///
 /// Some frameworks send a call again if its error has the code -32000 or -32001, or certain words. The error
-/// of a call that may have run has neither.
+/// of a call that may have run has neither; its report is among the facts.
 fn failure(error: &CallError) -> String {
     let facts = Facts::of(error);
     let (code, words) = if facts.may_have_run {
-        (MAY_HAVE_RUN, without_markers(&facts.report))
+        (MAY_HAVE_RUN, error.words_of_doubt())
     } else {
         (DID_NOT_RUN, facts.report.clone())
     };
     let facts = serde_json::to_value(&facts).expect("made of numbers and strings");
     json!({ "code": code, "message": words, "data": { NAME: facts } }).to_string()
-}
-
-/// Returns words that no framework takes as a reason to send a call again.
-fn without_markers(words: &str) -> String {
-    let mut words = words.to_owned();
-    for marker in MARKERS {
-        while let Some(at) = words.to_ascii_lowercase().find(marker) {
-            let joined = words[at..at + marker.len()].replace(' ', "-");
-            words.replace_range(at..at + marker.len(), &joined);
-        }
-    }
-    words
 }
 
 fn message(id: &str, name: &str, json: Bytes) -> Item {
@@ -162,18 +150,3 @@ const MAY_HAVE_RUN: i64 = -32050;
 
 /// The code of a call that did not run, which frameworks know as a lost connection.
 const DID_NOT_RUN: i64 = -32000;
-
-/// The words after which a framework sends a call again. Each has a space, which is replaced.
-const MARKERS: [&str; 11] = [
-    "broken pipe",
-    "closed resource",
-    "connection closed",
-    "connection lost",
-    "connection reset",
-    "end of file",
-    "expired session",
-    "session expired",
-    "session not found",
-    "session terminated",
-    "transport is closed",
-];

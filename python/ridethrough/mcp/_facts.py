@@ -1,4 +1,4 @@
-"""What is known about a call without an answer, read from an error of the SDK."""
+"""What is known about a call without an answer, read from an error or a result of the SDK."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ class Facts:
     """What happened, what was tried, and what to do."""
 
 
-def facts(error: BaseException) -> Facts | None:
-    """Returns the facts in an error, in its causes, or in the errors of a group.
+def facts(ended: Any) -> Facts | None:
+    """Returns the facts in an error, in its causes, in the errors of a group, or in the result of a call.
 
-    `None` for an error of the server itself, and for one that the SDK or the application raised.
+    A bridge or gateway in between tells by a result that the call of a tool may have run. `None` for an error or a
+    result of the server itself, and for an error that the SDK or the application raised.
     """
-    waiting, seen = [error], set()
+    if not isinstance(ended, BaseException):
+        return _in_result(ended)
+    waiting, seen = [ended], set()
     while waiting:
         each = waiting.pop()
         if id(each) in seen:
@@ -44,10 +47,29 @@ def facts(error: BaseException) -> Facts | None:
 
 
 def _in_one(error: BaseException) -> Facts | None:
-    data: Any = getattr(getattr(error, "error", None), "data", None)
-    written = data.get("ridethrough") if isinstance(data, dict) else None
-    if not isinstance(written, dict):
+    told = getattr(error, "error", None)
+    data: Any = getattr(told, "data", None)
+    if not isinstance(data, dict):
         return None
+    if isinstance(data.get("ridethrough"), dict):
+        return _read(data["ridethrough"], "")
+    if getattr(told, "code", None) == MAY_HAVE_RUN and data.get("mayHaveRun") is True:
+        return _read(data, str(getattr(told, "message", "")))
+    return None
+
+
+def _in_result(result: Any) -> Facts | None:
+    meta: Any = result.get("_meta") if isinstance(result, dict) else getattr(result, "meta", None)
+    written = meta.get(DOUBT) if isinstance(meta, dict) else None
+    if not isinstance(written, dict) or written.get("mayHaveRun", True) is not True:
+        return None
+    content: Any = result.get("content") if isinstance(result, dict) else getattr(result, "content", None)
+    first: Any = content[0] if isinstance(content, list) and content else None
+    words = first.get("text") if isinstance(first, dict) else getattr(first, "text", None)
+    return _read(written, str(words or ""))
+
+
+def _read(written: dict[str, Any], words: str) -> Facts:
     retry_after = written.get("retryAfterMs")
     return Facts(
         written.get("kind", "unknown"),
@@ -55,5 +77,11 @@ def _in_one(error: BaseException) -> Facts | None:
         int(written.get("attempts", 0)),
         written.get("elapsedMs", 0) / 1000,
         None if retry_after is None else retry_after / 1000,
-        written.get("report", ""),
+        written.get("report", words),
     )
+
+
+DOUBT = "ridethrough/doubt"
+"""The key of the facts in the `_meta` of a result."""
+MAY_HAVE_RUN = -32050
+"""The code of a call that may have run, at every front."""

@@ -8,6 +8,8 @@ from typing import Any
 import mcp.client.streamable_http as sdk_http
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
 
+from ._facts import MAY_HAVE_RUN
+
 IS_V1 = hasattr(sdk_http, "streamablehttp_client")
 """Whether this is `mcp` 1.x: three values are yielded, and messages have a root."""
 
@@ -85,6 +87,3 @@ def error(id: int | str, words: str, facts: dict[str, Any]) -> bytes:
     told = {"code": MAY_HAVE_RUN, "message": words, "data": {"ridethrough": facts}}
     return json.dumps({"jsonrpc": "2.0", "id": id, "error": told}).encode()
 
-
-MAY_HAVE_RUN = -32050
-"""The code of a call that may have run, as in the native module."""
