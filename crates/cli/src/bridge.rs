@@ -21,6 +21,7 @@ use ridethrough_bridge::{Bridge, Catalogue, Detail, Ended, Hidden, harmless};
 use secrecy::ExposeSecret;
 use tokio::runtime;
 
+use crate::doubt::DoubtFlags;
 use crate::kept;
 use crate::misuse::Misuse;
 use crate::oauth::OAuthFlags;
@@ -65,6 +66,8 @@ pub(crate) struct BridgeArgs {
     /// until it is there
     #[arg(long)]
     no_catalogue: bool,
+    #[command(flatten)]
+    doubt: DoubtFlags,
     #[command(flatten)]
     foreign: Foreign,
     #[command(flatten)]
@@ -141,6 +144,8 @@ impl BridgeArgs {
             .secrets(secrets::of(url_of(target), &settings.shown_to_server()))
             .hide(Hidden::new(self.ignored.clone()))
             .hints(settings.hints.clone())
+            .doubt(self.doubt.form().unwrap_or_default())
+            .doubt_repeat(self.doubt.repeat().unwrap_or_default())
             .detail(self.detail(settings));
         if let Some(limit) = settings.timeout {
             bridge = bridge.time_limit(limit);

@@ -228,9 +228,9 @@ const AFTER: &str = "For example:
   ridethrough tools http://127.0.0.1:8808/mcp --bearer-env EXPOSE_TOKEN
 
 stdout is the URL. The token is told once, on stderr, and is another one at every start; with
-`--token-env` it is yours. A server that dies ends its session: its calls are JSON-RPC errors
-with its status and its last lines on stderr, and the client begins a new session with a new
-process. Servers that die soon after their start are started again at widening intervals.
+`--token-env` it is yours. A server that dies ends its session: its calls are answered with its
+status and its last lines on stderr, and the client begins a new session with a new process.
+Servers that die soon after their start are started again at widening intervals.
 
 Exit codes: 1 it failed, 2 wrong usage, 130, 131 or 143 ended by a signal (129 by SIGHUP, which
 `nohup` keeps away).";

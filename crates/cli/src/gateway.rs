@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use ridethrough_core::{DoubtForm, DoubtRepeat};
 use ridethrough_gateway::{Gateway, GatewayNews, GatewaySettings, ListStore, NameStore, Notice};
 use ridethrough_server::{Server, Tls};
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -161,7 +162,10 @@ impl GatewayArgs {
             let (count, pinned) = (config.servers.len(), Pinned::of(&config));
             let (public_url, has_logins) =
                 (config.public_url.clone(), !config.with_logins.is_empty());
-            let gateway = gateway(config, &path, &voice)?;
+            // What is said on the line is meant for this run.
+            let doubt = self.http.doubt.form().or(config.doubt).unwrap_or_default();
+            let repeat = self.http.doubt.repeat().or(config.doubt_repeat).unwrap_or_default();
+            let gateway = gateway(config, (doubt, repeat), &path, &voice)?;
             // Before anybody is told that it is there.
             let hangups = reload::hear();
             let following = async {
@@ -188,7 +192,8 @@ impl GatewayArgs {
                         }
                         let _status = status(&url);
                         let way_in = (*access, tls, &tokens);
-                        self.on_http(listener, &gateway, way_in, &mut stop, &voice).await
+                        self.on_http(listener, &gateway, way_in, (doubt, repeat), &mut stop, &voice)
+                            .await
                     }
                 }
             };
@@ -207,6 +212,7 @@ impl GatewayArgs {
         listener: TcpListener,
         gateway: &Gateway,
         (access, tls, tokens): (HttpAccess, Option<Tls>, &LiveTokens),
+        (doubt, repeat): (DoubtForm, DoubtRepeat),
         stop: &mut ExposeStop,
         voice: &Voice,
     ) -> Result<ExitCode> {
@@ -216,6 +222,7 @@ impl GatewayArgs {
         let connections = usize::from(self.http.sessions) + 384;
         raise_file_limit();
         let settings = self.http.settings().connections(connections);
+        let settings = settings.doubt(doubt).doubt_repeat(repeat);
         let server = Server::new(gateway.clone(), access.policy, settings, |_| {});
         tokens.serve_at(&server);
         if let Some(path) = &self.socket {
@@ -296,7 +303,12 @@ async fn on_stdio(gateway: &Gateway, stop: &mut ExposeStop) -> Result<ExitCode> 
     Ok(ExitCode::from(code))
 }
 
-fn gateway(config: GatewayConfig, path: &Path, voice: &Voice) -> Result<Gateway> {
+fn gateway(
+    config: GatewayConfig,
+    (doubt, repeat): (DoubtForm, DoubtRepeat),
+    path: &Path,
+    voice: &Voice,
+) -> Result<Gateway> {
     let teller = voice.clone();
     let tell = move |news: GatewayNews| {
         if let GatewayNews::Catalogue(Notice::Pinned { server, approved }) = &news
@@ -308,6 +320,7 @@ fn gateway(config: GatewayConfig, path: &Path, voice: &Voice) -> Result<Gateway>
     };
     let mut settings = GatewaySettings::default();
     settings.children = config.children;
+    (settings.doubt, settings.doubt_repeat) = (doubt, repeat);
     settings.login_needs_token = config.login_needs_token;
     settings.access = Some(config.access.rights);
     settings.lists = KeptLists::of_user().map(|it| Arc::new(it) as Arc<dyn ListStore>);

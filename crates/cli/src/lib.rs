@@ -18,6 +18,7 @@ mod check;
 mod complete;
 mod completions;
 mod demo;
+mod doubt;
 mod exit;
 #[cfg(unix)]
 mod expose;

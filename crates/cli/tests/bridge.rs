@@ -46,7 +46,7 @@ async fn stdin_that_is_closed_in_the_middle_of_a_call_ends_it() {
 
     let lines: Vec<Value> = rest.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((code, lines.len()), (Some(0), 1), "{rest}");
-    let data = &lines[0]["error"]["data"];
+    let data = &lines[0]["result"]["_meta"]["ridethrough/doubt"];
     assert_eq!((&lines[0]["id"], &data["kind"]), (&json!(1), &json!("closed")), "{rest}");
     assert_eq!(data["mayHaveRun"], true, "{rest}");
     assert_eq!(rig.mcp.count(&When::delete()), 1);
@@ -211,7 +211,7 @@ async fn no_settings_are_read_from_the_folder_that_a_host_started_it_in() {
     let (_, _, said) = host.leave().await;
 
     assert!(trusted.status.success(), "not even if it is approved: {trusted:?}");
-    assert_eq!(answer["error"]["data"]["mayHaveRun"], true, "{answer}");
+    assert_eq!(answer["result"]["_meta"]["ridethrough/doubt"]["mayHaveRun"], true, "{answer}");
     assert_eq!(rig.mcp.count(&When::tool("echo")), 1);
     assert!(rig.mcp.log().iter().all(|it| it.header("x-stolen").is_none()));
     assert!(said.contains("a bridge does not read it"), "{said}");

@@ -8,6 +8,7 @@ use ridethrough_server::{AccessPolicy, Settings, Tls};
 use super::access::misuse;
 use super::address::ListenAddress;
 use super::voice::Voice;
+use crate::doubt::DoubtFlags;
 use crate::misuse::Misuse;
 
 /// The flags of a command that listens for clients.
@@ -40,6 +41,8 @@ pub(crate) struct HttpFlags {
     /// The private key of the certificate, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) doubt: DoubtFlags,
 }
 
 impl HttpFlags {
@@ -76,7 +79,11 @@ impl HttpFlags {
     }
 
     pub(crate) fn settings(&self) -> Settings {
-        Settings::default().sessions(self.sessions.into()).idle(Duration::from_secs(self.idle))
+        Settings::default()
+            .sessions(self.sessions.into())
+            .idle(Duration::from_secs(self.idle))
+            .doubt(self.doubt.form().unwrap_or_default())
+            .doubt_repeat(self.doubt.repeat().unwrap_or_default())
     }
 
     /// Returns where a client on this machine finds the server.

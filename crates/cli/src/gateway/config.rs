@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ridethrough_core::{DoubtForm, DoubtRepeat};
 use ridethrough_gateway::ServerSettings;
 
 use super::connect::ServerWay;
@@ -24,6 +25,9 @@ pub(super) struct GatewayConfig {
     pub(super) public_url: Option<String>,
     /// Whether a person who logs in for a principal must show its token.
     pub(super) login_needs_token: bool,
+    /// How callers are told that a call may have run, and what becomes of a repeat of it.
+    pub(super) doubt: Option<DoubtForm>,
+    pub(super) doubt_repeat: Option<DoubtRepeat>,
     /// The servers at which each principal has a login of its own.
     pub(super) with_logins: Vec<String>,
 }
@@ -53,7 +57,16 @@ pub(super) fn path(named: Option<&Path>) -> Result<PathBuf, Misuse> {
 pub(super) fn read(path: &Path) -> Result<GatewayConfig, Misuse> {
     let file = read_for_gateway(path).map_err(|faults| wrong(path, &faults))?;
     check_programs(path, &file)?;
-    let GatewayFile { children, access, public_url, login_needs_token, servers, disabled } = file;
+    let GatewayFile {
+        children,
+        access,
+        public_url,
+        login_needs_token,
+        doubt,
+        doubt_repeat,
+        servers,
+        disabled,
+    } = file;
     let tokens = match &access.tokens {
         Some(path) => PrincipalTokens::read(path)?,
         None => principals::default_path()
@@ -75,6 +88,8 @@ pub(super) fn read(path: &Path) -> Result<GatewayConfig, Misuse> {
         disabled,
         public_url,
         login_needs_token,
+        doubt,
+        doubt_repeat,
         with_logins,
     })
 }

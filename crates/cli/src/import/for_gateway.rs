@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ridethrough::machine::hints::OperatorHints;
+use ridethrough_core::{DoubtForm, DoubtRepeat};
 use ridethrough_gateway::{Prefix, Rules, Share};
 
 use super::entry::{Entry, EntryKind, meant_key};
@@ -30,6 +31,9 @@ pub(crate) struct GatewayFile {
     pub(crate) public_url: Option<String>,
     /// Whether a person who logs in for a principal must show its token.
     pub(crate) login_needs_token: bool,
+    /// How callers are told that a call may have run, and what becomes of a repeat of it.
+    pub(crate) doubt: Option<DoubtForm>,
+    pub(crate) doubt_repeat: Option<DoubtRepeat>,
     pub(crate) servers: Vec<GatewayServer>,
     /// The names of servers that are switched off.
     pub(crate) disabled: Vec<String>,
@@ -98,6 +102,8 @@ impl Reading<'_> {
         let access = self.access(gateway, file.place.path.parent());
         let public_url = self.public_url(gateway);
         let login_needs_token = gateway.is_some_and(|it| self.flag(it, "login_needs_token"));
+        let doubt = gateway.and_then(|it| self.choice(it, "doubt", &FORMS));
+        let doubt_repeat = gateway.and_then(|it| self.choice(it, "doubt_repeat", &REPEATS));
         let mut servers = Vec::new();
         let mut disabled = Vec::new();
         // Servers that a host keeps for one project are not for a gateway.
@@ -108,7 +114,16 @@ impl Reading<'_> {
             }
             servers.extend(self.server(entry, folders));
         }
-        GatewayFile { children, access, public_url, login_needs_token, servers, disabled }
+        GatewayFile {
+            children,
+            access,
+            public_url,
+            login_needs_token,
+            doubt,
+            doubt_repeat,
+            servers,
+            disabled,
+        }
     }
 
     fn server(&mut self, entry: &Entry, folders: &Folders) -> Option<GatewayServer> {
@@ -223,6 +238,16 @@ impl Reading<'_> {
         }
     }
 
+    fn choice<T: Copy>(&mut self, node: &Node, key: &str, among: &[(&str, T)]) -> Option<T> {
+        let given = node.get(key)?;
+        let named = given.text().and_then(|text| among.iter().find(|(name, _)| *name == text));
+        if named.is_none() {
+            let names: Vec<_> = among.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+            self.fault(given.span.start, &format!("`{key}` must be {}", names.join(" or ")));
+        }
+        named.map(|(_, choice)| *choice)
+    }
+
     pub(super) fn texts(&mut self, node: &Node, key: &str) -> Vec<String> {
         let Some(list) = node.get(key) else { return Vec::new() };
         let texts = list.texts();
@@ -278,6 +303,10 @@ fn is_gateway(entry: &Entry) -> bool {
     matches!(&entry.kind, EntryKind::Local(local) if ProgramLine::read(local) == ProgramLine::Gateway)
 }
 
+const FORMS: [(&str, DoubtForm); 2] = [("error", DoubtForm::Error), ("result", DoubtForm::Result)];
+const REPEATS: [(&str, DoubtRepeat); 2] =
+    [("allow", DoubtRepeat::Allow), ("hold", DoubtRepeat::Hold)];
+
 #[cfg(test)]
 pub(super) mod tests {
     use std::fs;
@@ -317,7 +346,7 @@ pub(super) mod tests {
     fn what_only_the_gateway_knows_stands_beside_the_rest() {
         let file = read(
             "ridethrough.toml",
-            "timeout = 2\n[gateway]\nchildren = 7\n[servers.a]\nurl = 'https://a.example/mcp'\n\
+            "timeout = 2\n[gateway]\nchildren = 7\ndoubt = 'error'\ndoubt_repeat = 'allow'\n[servers.a]\nurl = 'https://a.example/mcp'\n\
              prefix = false\nallow = ['read*']\ndeny = ['x']\nhide = ['y']\nread_only = true\n\
              pin = true\nshare = 'all'\nplaces = 3\nqueue = 0\nlinks = 2\nidle = 60\ntimeout_seconds = 90\n\
              hints = { 'get_*' = 'read', 'get_and_drop' = 'write' }\nrepeat = ['put']\n\
@@ -327,6 +356,8 @@ pub(super) mod tests {
 
         let [server] = &file.servers[..] else { panic!("one server") };
         assert_eq!(file.children, Some(7));
+        assert_eq!(file.doubt, Some(DoubtForm::Error));
+        assert_eq!(file.doubt_repeat, Some(DoubtRepeat::Allow));
         assert_eq!(server.rules.prefix, Prefix::None);
         assert_eq!((&*server.rules.allow[0], &*server.rules.deny[0]), ("read*", "x"));
         assert!(server.rules.is_read_only && server.rules.is_pinned);
@@ -339,6 +370,15 @@ pub(super) mod tests {
         assert_eq!((careful, unsaid), (ReplayRule::Once, ReplayRule::ByNature));
         assert_eq!(server.idle, Some(Duration::from_secs(60)));
         assert_eq!(server.timeout, Some(Duration::from_secs(90)));
+    }
+
+    #[test]
+    fn a_form_of_doubt_that_does_not_exist_is_a_fault_that_names_those_that_do() {
+        let text = "[gateway]\ndoubt = 's3cret'\n[servers.a]\nurl = 'https://a.example/mcp'\n";
+
+        let faults = read("ridethrough.toml", text).map(|_| ()).unwrap_err();
+
+        assert_eq!(faults, ["line 2, column 9: `doubt` must be \"error\" or \"result\""]);
     }
 
     #[test]

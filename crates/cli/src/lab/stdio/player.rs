@@ -166,6 +166,11 @@ async fn ends(
 
 fn ended(answer: &Value, began: Instant, read: fn(&Value) -> Outcome) -> Done<Outcome> {
     let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
+    let doubt = &answer["result"]["_meta"]["ridethrough/doubt"];
+    if doubt.is_object() {
+        let error = Some(told_doubt(&answer["result"], doubt));
+        return Done { ok: false, result: None, error, elapsed_ms };
+    }
     match answer.get("error") {
         None => Done { ok: true, result: Some(read(&answer["result"])), error: None, elapsed_ms },
         Some(error) => Done { ok: false, result: None, error: Some(told(error)), elapsed_ms },
@@ -182,6 +187,13 @@ fn told(error: &Value) -> String {
         Some(true) => format!("{told}\ndelivery: the server may have run it"),
         Some(false) => format!("{told}\ndelivery: the server did not run it"),
     }
+}
+
+/// Returns what a user of a host learns from a result that tells a doubt: its text, and the server's own words.
+fn told_doubt(result: &Value, doubt: &Value) -> String {
+    let text = result["content"][0]["text"].as_str().unwrap_or_default();
+    let said = doubt["said"].as_str().map(|said| format!("\nthe server said `{said}`"));
+    format!("{text}{}\ndelivery: the server may have run it", said.unwrap_or_default())
 }
 
 fn given_up(began: Instant, limits: Limits) -> Done<Outcome> {
