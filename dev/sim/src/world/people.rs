@@ -79,6 +79,7 @@ impl Caller {
 pub(crate) struct BridgeHost {
     writer: AsyncMutex<Option<WriteHalf<DuplexStream>>>,
     waiting: Shared<BTreeMap<u64, oneshot::Sender<Told>>>,
+    oracle: Shared<Oracle>,
     tasks: AsyncMutex<Vec<JoinHandle<()>>>,
 }
 
@@ -96,7 +97,7 @@ impl BridgeHost {
         let (reader, writer) = split(host);
         let waiting: Shared<BTreeMap<u64, oneshot::Sender<Told>>> = Shared::default();
         let hearing = {
-            let waiting = waiting.clone();
+            let (waiting, oracle) = (waiting.clone(), oracle.clone());
             tokio::spawn(async move {
                 let mut lines = BufReader::new(reader).lines();
                 while let Ok(Some(line)) = lines.next_line().await {
@@ -105,27 +106,43 @@ impl BridgeHost {
             })
         };
         let writer = AsyncMutex::new(Some(writer));
-        let this = Self { writer, waiting, tasks: AsyncMutex::new(vec![serving, hearing]) };
+        let this = Self { writer, waiting, oracle, tasks: AsyncMutex::new(vec![serving, hearing]) };
         this.say(HELLO).await;
         this.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         this
     }
 
     async fn call(&self, order: Order, wants_progress: bool) -> Told {
+        let told = self.ask(order.call, order, wants_progress).await;
+        if !order.is_safe && order.call % 2 == 1 && told.is_doubt() {
+            self.repeat(order, wants_progress).await;
+        }
+        told
+    }
+
+    /// Does what frameworks do to a call that may have run: makes it again, at once. It must not be sent.
+    async fn repeat(&self, order: Order, wants_progress: bool) {
+        let told = self.ask(order.call + REPEATS, order, wants_progress).await;
+        if !told.is_doubt() && told != Told::TakenBack {
+            let what = format!("the repeat of call {}: {told}", order.call);
+            lock(&self.oracle).broken("a repeat of what is in doubt gets that doubt", what);
+        }
+    }
+
+    /// Makes a call under this id.
+    async fn ask(&self, id: u64, order: Order, wants_progress: bool) -> Told {
         let (told, hears) = oneshot::channel();
-        lock(&self.waiting).insert(order.call, told);
+        lock(&self.waiting).insert(id, told);
         let params = order.params();
         let meta = if wants_progress {
-            format!(r#","_meta":{{"progressToken":"p{}"}}}}"#, order.call)
+            format!(r#","_meta":{{"progressToken":"p{id}"}}}}"#)
         } else {
             "}".to_owned()
         };
         let params = format!("{}{meta}", &params[..params.len() - 1]);
-        self.say(&format!(
-            r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{params}}}"#,
-            order.call
-        ))
-        .await;
+        let call =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#);
+        self.say(&call).await;
         hears.await.unwrap_or(Told::TakenBack)
     }
 
@@ -183,4 +200,6 @@ fn told_by(line: &str, message: &Value) -> Told {
     }
 }
 
+/// What is added to the id of a call when it is repeated.
+const REPEATS: u64 = 1 << 40;
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"host","version":"1"}}}"#;

@@ -29,6 +29,11 @@ impl Told {
         }
     }
 
+    /// Whether the call may have run, as far as its caller knows.
+    pub(crate) fn is_doubt(&self) -> bool {
+        matches!(self, Self::Failed { may_have_run: true, .. })
+    }
+
     /// Returns the name by which it is counted.
     pub(crate) fn name(&self) -> String {
         match self {
