@@ -46,7 +46,7 @@ pub(crate) enum Phase {
 }
 
 impl Way {
-    /// Every way. The short run plays each third of them.
+    /// Every way. The short run plays each third of them, and none that is played alone or last.
     pub(crate) const ALL: [Self; 28] = [
         Self::BareHint,
         Self::ResetBeforeHead,
@@ -74,8 +74,8 @@ impl Way {
         Self::OwnBadGateway,
         Self::SlowBody,
         Self::SqlError,
-        Self::GzipLie,
         Self::Crash,
+        Self::GzipLie,
     ];
 
     /// Returns the way of this number.
@@ -143,6 +143,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn the_short_run_waits_for_no_way_that_is_played_apart() {
+        assert!(Way::ALL.into_iter().step_by(3).all(|way| way.phase() == Phase::Together));
+    }
 
     #[test]
     fn each_way_has_a_name_and_a_number_of_its_own() {
