@@ -6,7 +6,7 @@ import mcp_types as types
 from fastmcp import Client
 from pydantic import TypeAdapter
 
-from player import main, words
+from player import answered, main, words
 from ridethrough.fastmcp import RideTransport
 
 
@@ -36,7 +36,7 @@ class Adapter:
         # A tool that says that it failed has answered; the adapter reports that, and no error.
         result = await self.client.call_tool(tool, args, timeout=timeout, raise_on_error=False)
         texts = [block.text for block in result.content if block.type == "text"]
-        return "\n".join(texts), result.is_error
+        return answered("\n".join(texts), result.is_error, result.meta)
 
     async def request(self, method, params, timeout):
         request = types.Request[Any, str](method=method, params=params)

@@ -16,7 +16,7 @@ from langchain_mcp_adapters.tools import convert_mcp_tool_to_langchain_tool
 from pydantic import RootModel
 
 import ridethrough.mcp
-from player import main, words
+from player import answered, main, words
 
 ridethrough.mcp.install()
 
@@ -53,9 +53,11 @@ class Adapter:
             # langchain's tools have no limit of their own; the session below them has one.
             limit = timedelta(seconds=timeout)
             result = await self.connected().call_tool(tool, args, read_timeout_seconds=limit)
-            return texts(block.model_dump() for block in result.content), bool(result.isError)
+            return outcome(result)
         named = types.Tool(name=tool, inputSchema={"type": "object", "properties": {name: {} for name in args}})
-        made = convert_mcp_tool_to_langchain_tool(self.connected(), named, handle_tool_errors=False)
+        made = convert_mcp_tool_to_langchain_tool(
+            self.connected(), named, tool_interceptors=[unless_in_doubt], handle_tool_errors=False
+        )
         try:
             return texts(await made.ainvoke(args)), False
         except ToolException as error:
@@ -73,6 +75,17 @@ class Adapter:
         if self.session is None:
             raise RuntimeError("not connected")
         return self.session
+
+
+async def unless_in_doubt(request, handler):
+    """langchain keeps no `_meta`: a doubt is seen before it makes its own message of the result."""
+    result = await handler(request)
+    outcome(result)
+    return result
+
+
+def outcome(result):
+    return answered(texts(block.model_dump() for block in result.content), bool(result.isError), result.meta)
 
 
 def texts(blocks):

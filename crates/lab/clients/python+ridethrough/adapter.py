@@ -8,7 +8,7 @@ from mcp import Client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from pydantic import TypeAdapter
 
-from player import main, words
+from player import answered, main, words
 from ridethrough.mcp import streamable_http_client
 
 
@@ -47,7 +47,7 @@ class Adapter:
     async def call(self, tool, args, timeout):
         result = await self.connected().call_tool(tool, args, read_timeout_seconds=timeout)
         texts = [block.text for block in result.content if block.type == "text"]
-        return "\n".join(texts), bool(result.is_error)
+        return answered("\n".join(texts), bool(result.is_error), result.meta)
 
     async def request(self, method, params, timeout):
         request = types.Request[Any, str](method=method, params=params)

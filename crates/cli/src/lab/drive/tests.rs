@@ -64,6 +64,23 @@ async fn a_tool_that_failed_gave_an_answer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_doubt_that_a_front_of_ours_tells_is_a_failure_with_the_words_of_the_server() {
+    let rig = Rig::new();
+    rig.mcp.rule(When::tool("add"), Times::Once, |ask| async move {
+        let doubt = json!({"kind": "interrupted", "mayHaveRun": true, "said": "Bad Gateway"});
+        let content = json!([{"type": "text", "text": "The tool may have run."}]);
+        let meta = json!({"ridethrough/doubt": doubt});
+        let result = ask.result(json!({"content": content, "isError": true, "_meta": meta}));
+        ask.json(result).await;
+    });
+
+    let lines = rig.play(json!([{"op": "initialize"}, {"op": "call", "tool": "add"}])).await;
+
+    let error = error(&lines[1]);
+    assert!(error.contains("may have run") && error.contains("Bad Gateway"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_json_rpc_error_is_a_failure_with_its_code_and_the_next_step_is_tried() {
     let rig = Rig::new();
     let unknown = json!({"op": "request", "method": "no/such"});

@@ -166,34 +166,34 @@ async fn ends(
 
 fn ended(answer: &Value, began: Instant, read: fn(&Value) -> Outcome) -> Done<Outcome> {
     let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
-    let doubt = &answer["result"]["_meta"]["ridethrough/doubt"];
-    if doubt.is_object() {
-        let error = Some(told_doubt(&answer["result"], doubt));
-        return Done { ok: false, result: None, error, elapsed_ms };
-    }
-    match answer.get("error") {
-        None => Done { ok: true, result: Some(read(&answer["result"])), error: None, elapsed_ms },
-        Some(error) => Done { ok: false, result: None, error: Some(told(error)), elapsed_ms },
-    }
+    let result = &answer["result"];
+    let error = answer.get("error").map_or_else(|| doubt_in(result), |error| Some(told(error)));
+    let result = error.is_none().then(|| read(result));
+    Done { ok: error.is_none(), result, error, elapsed_ms }
 }
 
-/// Returns what a user of a host learns from an error: its code, its message, and what its data says about
-/// whether the call ran.
+/// Returns what a user of a host learns from an error: its code, its message, and its facts.
 fn told(error: &Value) -> String {
     let words = error["message"].as_str().unwrap_or_default();
-    let told = format!("error {}: {words}", error["code"]);
-    match error["data"]["mayHaveRun"].as_bool() {
-        None => told,
-        Some(true) => format!("{told}\ndelivery: the server may have run it"),
-        Some(false) => format!("{told}\ndelivery: the server did not run it"),
-    }
+    format!("error {}: {words}{}", error["code"], facts(&error["data"]))
 }
 
-/// Returns what a user of a host learns from a result that tells a doubt: its text, and the server's own words.
-fn told_doubt(result: &Value, doubt: &Value) -> String {
-    let text = result["content"][0]["text"].as_str().unwrap_or_default();
-    let said = doubt["said"].as_str().map(|said| format!("\nthe server said `{said}`"));
-    format!("{text}{}\ndelivery: the server may have run it", said.unwrap_or_default())
+/// Returns what is told by a result that a bridge of ours made in place of an answer, because the tool may have
+/// run; `None` of any other, which is what the tool gave.
+fn doubt_in(result: &Value) -> Option<String> {
+    let doubt = result["_meta"].get("ridethrough/doubt")?;
+    Some(format!("{}{}", texts(result), facts(doubt)))
+}
+
+/// Returns what a bridge knows of a call without an answer: the refusal, and whether the call ran.
+fn facts(of: &Value) -> String {
+    let status = of["status"].as_u64().map(|it| format!("\nstatus: {it}"));
+    let said = of["said"].as_str().map(|it| format!("\nsaid: {it}"));
+    let delivery = of["mayHaveRun"].as_bool().map(|may_have_run| {
+        let did = if may_have_run { "may have run it" } else { "did not run it" };
+        format!("\ndelivery: the server {did}")
+    });
+    [status, said, delivery].into_iter().flatten().collect()
 }
 
 fn given_up(began: Instant, limits: Limits) -> Done<Outcome> {
@@ -232,10 +232,14 @@ fn call(tool: &str, args: Map<String, Value>) -> Value {
 }
 
 fn text_of(result: &Value) -> Outcome {
+    let is_error = Some(result["isError"].as_bool().unwrap_or_default());
+    Outcome { text: Some(texts(result)), is_error, json: None }
+}
+
+fn texts(result: &Value) -> String {
     let content = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let texts: Vec<_> = content.iter().filter_map(|part| part["text"].as_str()).collect();
-    let is_error = Some(result["isError"].as_bool().unwrap_or_default());
-    Outcome { text: Some(texts.join("\n")), is_error, json: None }
+    texts.join("\n")
 }
 
 fn whole(result: &Value) -> Outcome {
