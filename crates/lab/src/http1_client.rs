@@ -87,6 +87,9 @@ impl WireConnection {
                 self.read.advance(length);
                 return Ok((status, headers));
             }
+            if self.read.len() > MOST_HEAD {
+                return Err(bad("a head that does not end"));
+            }
             self.fill().await?;
         }
     }
@@ -132,6 +135,10 @@ impl WireReply {
         let is = |name: &str, word: &str| {
             reply.header(name).is_some_and(|value| value.to_ascii_lowercase().contains(word))
         };
+        let lengths = || reply.headers.iter().filter(|(it, _)| it == "content-length");
+        if lengths().zip(lengths().skip(1)).any(|(one, next)| one != next) {
+            return Err(bad("two lengths"));
+        }
         let frame = match reply.header("content-length") {
             _ if status == 204 || status == 304 => Frame::Ended,
             _ if is("transfer-encoding", "chunked") => Frame::Chunk(0),
@@ -225,4 +232,5 @@ fn bad(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
 }
 
+const MOST_HEAD: usize = 64 << 10;
 const MOST_LINE: usize = 8 << 10;

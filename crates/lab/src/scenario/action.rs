@@ -44,7 +44,7 @@ pub enum Action {
     Event(Event),
     /// Ends the stream properly. After bare bytes: leaves the connection open.
     Finish,
-    /// Sends this many bytes of `x`, unframed, on the open stream.
+    /// Sends this many bytes of `x`, unframed: on the open stream, or after others on the bare connection.
     Flood(u64),
     /// Makes the authorization servers forget every client.
     ForgetClients,

@@ -286,8 +286,13 @@ impl StagePlayer {
     }
 
     async fn flood(&mut self, bytes: u64) {
-        if let Stand::Stream(sse) = &mut self.stand {
-            sse.flood(bytes).await;
+        match &mut self.stand {
+            Stand::Bare(raw) => {
+                self.notes.note(Deed::Sent("a flood".to_owned()));
+                raw.write(vec![b'x'; usize::try_from(bytes).unwrap_or(usize::MAX)]).await;
+            }
+            Stand::Stream(sse) => sse.flood(bytes).await,
+            Stand::Asked(_) | Stand::Over => {}
         }
     }
 

@@ -92,6 +92,10 @@ impl Call {
         let client = self.client.clone();
         let is_queued = self.has(Habit::OneAtATime) && self.method != "initialize";
         let _turn = if is_queued { Some(client.queue.lock().await) } else { None };
+        let is_careful = !self.has(Habit::GivesUp) && !self.has(Habit::RushesIn);
+        if self.is_unsafe() && is_careful {
+            client.wait_for_server().await;
+        }
         self.run_from(AnswerWay::Post).await
     }
 
@@ -114,6 +118,8 @@ impl Call {
                     (self.after_answer(&answer), told(&answer))
                 }
                 Err(trouble) => {
+                    let is_away = way == AnswerWay::Post && trouble.is_outage();
+                    self.client.is_away.fetch_or(is_away, Ordering::Relaxed);
                     self.last = Last::of(&trouble);
                     (self.after_trouble(&trouble, way), Err(trouble.text))
                 }

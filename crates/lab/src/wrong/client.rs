@@ -2,7 +2,7 @@
 //! it got.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ pub(super) struct WrongClient {
     deaths: AtomicU32,
     /// How many refusals in a row spoke of a lost session that was alive.
     pub(super) suspicions: AtomicU32,
+    /// Whether the last request met an outage.
+    pub(super) is_away: AtomicBool,
     /// How many bytes of answers are being read.
     pub(super) reading: AtomicUsize,
     /// Until when nothing is sent, where that is the habit.
@@ -125,6 +127,7 @@ impl WrongClient {
             last_id: AtomicU64::new(0),
             deaths: AtomicU32::new(0),
             suspicions: AtomicU32::new(0),
+            is_away: AtomicBool::new(false),
             reading: AtomicUsize::new(0),
             shut_until: Mutex::default(),
             discover_refusal: Mutex::default(),

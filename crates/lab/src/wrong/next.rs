@@ -152,13 +152,14 @@ impl Call {
             500..=599 if self.has(Habit::Repeats500) => self.posted(3, REPEAT_PAUSE),
             500..=599 if self.has(Habit::PostsAgain) => self.posted(3, REPEAT_PAUSE),
             429 | 500..=599 if self.has(Habit::Hammers) => self.posted_by_habit(),
-            408 | 429 | 502..=504 | 520..=530 => self.waited(refusal.retry_after.as_deref()),
+            408 | 429 | 502..=504 | 520..=530 => self.waited(refusal),
             _ => self.posted_by_habit(),
         }
     }
 
-    /// Waits as the server asks. Without a hint, only a safe call is sent again.
-    fn waited(&mut self, retry_after: Option<&str>) -> Next {
+    /// Waits as the server asks. Without proof that the call did not run, only a safe call is sent again.
+    fn waited(&mut self, refusal: &TroubleRefusal) -> Next {
+        let hint = refusal.retry_after.as_deref();
         self.counts.waits += 1;
         if self.counts.waits > 2 && self.has(Habit::ThreeTries) {
             return Next::End;
@@ -166,7 +167,11 @@ impl Call {
         if self.has(Habit::UndercutsRetryAfter) {
             return Next::Send(AnswerWay::Post, Duration::from_millis(100));
         }
-        match retry_after {
+        if self.may_run_twice(refusal) {
+            self.client.shut_for(hint.unwrap_or_default());
+            return self.posted_by_habit();
+        }
+        match hint {
             Some(asked) => match self.wait(asked, 1000) {
                 Some(pause) => Next::Send(AnswerWay::Post, pause),
                 None => {
@@ -174,9 +179,15 @@ impl Call {
                     Next::End
                 }
             },
-            None if self.method == "tools/call" && !self.only_reads() => self.posted_by_habit(),
             None => Next::Send(AnswerWay::Post, backoff(self.counts.waits)),
         }
+    }
+
+    /// Whether a call that is sent again after this refusal may run a second time, and do harm.
+    fn may_run_twice(&self, refusal: &TroubleRefusal) -> bool {
+        let is_believed = refusal.retry_after.is_some() && self.has(Habit::BelievesHints);
+        let is_proof = refusal.code == 429 && refusal.retry_after.is_some();
+        self.is_unsafe() && !is_believed && !is_proof && !refusal.says_unrun(self.id)
     }
 
     /// Returns how long to wait for this hint; `None` if it makes no sense.
@@ -258,6 +269,11 @@ impl Call {
         } else {
             Next::End
         }
+    }
+
+    /// Whether a second run may do harm.
+    pub(super) fn is_unsafe(&self) -> bool {
+        self.method == "tools/call" && !self.only_reads()
     }
 
     /// Whether it calls a tool with `readOnlyHint`.

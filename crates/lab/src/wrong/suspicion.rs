@@ -1,4 +1,5 @@
-//! Asks the server whether a session is lost when an answer says so, by a ping in that session.
+//! Asks the server before anything is concluded: whether a session is lost when an answer says so, by a ping in
+//! that session, and whether an outage is over.
 //!
 //! A status or a phrase is no proof. Only a server that refuses a ping likewise has refused the call.
 
@@ -7,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::call::{AnswerWay, Call};
 use super::client::WrongClient;
@@ -85,6 +86,21 @@ impl WrongClient {
         is_shut.then(|| "the server asked for a pause; the call was not sent".to_owned())
     }
 
+    /// Waits for the end of an outage that an earlier request met: a call that may run only once does not go
+    /// first.
+    pub(super) async fn wait_for_server(self: &Arc<Self>) {
+        let until = Instant::now() + LONGEST_OUTAGE;
+        while self.is_away.load(Ordering::Relaxed) && Instant::now() < until {
+            let mut ping = Call::new(self, "ping", &Value::Null);
+            let asked = ping.exchange(AnswerWay::Post).await;
+            let is_away = matches!(asked, Err(trouble) if trouble.is_outage());
+            self.is_away.store(is_away, Ordering::Relaxed);
+            if is_away {
+                sleep(OUTAGE_PAUSE).await;
+            }
+        }
+    }
+
     /// Stops sending for as long as a server asked for, where that is the habit.
     pub(super) fn shut_for(&self, seconds: &str) {
         let seconds = seconds.trim().parse().ok().filter(|_| self.has(Habit::ShutsForHints));
@@ -97,3 +113,5 @@ impl WrongClient {
 
 /// The number of refusals in a row after which the session is renewed although it answers.
 const ENOUGH: u32 = 3;
+const LONGEST_OUTAGE: Duration = Duration::from_secs(10);
+const OUTAGE_PAUSE: Duration = Duration::from_millis(250);

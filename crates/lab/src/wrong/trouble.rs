@@ -46,11 +46,27 @@ impl TroubleRefusal {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
         body["error"]["code"].as_i64().unwrap_or_default()
     }
+
+    /// Whether its body is an error that names this request and says that nothing has run.
+    pub(super) fn says_unrun(&self, id: u64) -> bool {
+        let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
+        body["id"] == id && body["error"]["data"]["mayHaveRun"] == false
+    }
+
+    /// Whether it comes from something in front of the server, which has lost it.
+    fn is_outage(&self) -> bool {
+        matches!(self.code, 408 | 502..=504 | 520..=530)
+    }
 }
 
 impl Trouble {
     pub(super) fn new(kind: TroubleKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into() }
+    }
+
+    /// Whether the server may be away.
+    pub(super) fn is_outage(&self) -> bool {
+        matches!(&self.kind, TroubleKind::Status(refusal) if refusal.is_outage())
     }
 
     pub(super) fn broken(error: &std::io::Error) -> Self {
