@@ -126,7 +126,7 @@ mod tests {
         let (mut notes, time) = (Notes::default(), Duration::from_secs(60));
         let began = Instant::now();
 
-        let exit = examine(&client, &[], time, &mut notes).await;
+        let exit = examine(&client, &OperatorHints::default(), time, &mut notes).await;
 
         assert_eq!(exit, Exit::Deadline);
         assert!(began.elapsed() <= time + Duration::from_millis(1), "{:?}", began.elapsed());

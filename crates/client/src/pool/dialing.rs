@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt, Shared, WeakShared};
-use ridethrough_core::{Cause, Delivery, Failure};
+use ridethrough_core::{Cause, Delivery, Failure, Lane};
 use tokio::time::timeout;
 
 use super::http1::Http1;
@@ -18,10 +18,11 @@ pub(super) type Dialing = BoxFuture<'static, Result<(), Failure>>;
 impl Pool {
     pub(super) async fn dial_alone(
         &self,
+        lane: Lane,
         place: Option<ConnectionPermit>,
     ) -> Result<Lease, Failure> {
         match self.room.dial_once().await? {
-            Dialed::Http1(connection) => Ok(Lease::Http1(connection.in_use(place))),
+            Dialed::Http1(connection) => Ok(Lease::Http1(connection.in_use(place, lane))),
             Dialed::Http2(connection) => {
                 let stream = connection.stream().ok_or(Failure::not_sent(Cause::StreamRefused))?;
                 self.room.share(connection, Beside::Others);

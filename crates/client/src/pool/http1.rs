@@ -9,7 +9,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1};
 use hyper_util::rt::TokioIo;
-use ridethrough_core::{Cause, ConnectionId, Failure};
+use ridethrough_core::{Cause, ConnectionId, Failure, Lane};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
@@ -35,6 +35,8 @@ pub(crate) struct Http1 {
     history: History,
     /// Whether the current request found it idle.
     is_reused: bool,
+    /// The lane of the last request.
+    lane: Lane,
     /// The permit that it holds while a request uses it.
     place: Option<ConnectionPermit>,
 }
@@ -75,6 +77,7 @@ impl Http1 {
             rests: super::IDLE_LIMIT,
             history: History::Fresh,
             is_reused: false,
+            lane: Lane::Control,
             place: None,
         })
     }
@@ -122,8 +125,12 @@ impl Http1 {
         timeout(READY_WITHIN, self.sender.ready()).await.is_ok_and(|ready| ready.is_ok())
     }
 
-    pub(super) fn in_use(mut self, place: Option<ConnectionPermit>) -> Self {
-        self.is_reused = self.history == History::Rested;
+    pub(super) fn in_use(mut self, place: Option<ConnectionPermit>, lane: Lane) -> Self {
+        // A call right behind a question of the link finds out nothing about rests: a server that closes behind
+        // the answers to calls has had no reason to.
+        let before = std::mem::replace(&mut self.lane, lane);
+        let has_rested = before == Lane::Call || self.since.elapsed() >= REST;
+        self.is_reused = self.history == History::Rested && has_rested;
         self.history = History::InUse;
         self.place = place;
         self
@@ -199,3 +206,5 @@ const READY_WITHIN: Duration = Duration::from_secs(1);
 /// How long a connection counts as fresh. One that was dialed for a request is used within this time; any
 /// other is checked.
 const FRESH_FOR: Duration = Duration::from_secs(1);
+/// How long a connection has been idle at least that rested behind a question of the link.
+const REST: Duration = Duration::from_millis(100);

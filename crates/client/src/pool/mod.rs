@@ -164,12 +164,14 @@ impl Pool {
                 return Ok(Lease::Http2(stream));
             }
             match self.take_idle(lane, except, &mut place).await {
-                Taken::Idle(idle) => return Ok(Lease::Http1(idle.in_use(place))),
+                Taken::Idle(idle) => return Ok(Lease::Http1(idle.in_use(place, lane))),
                 Taken::NoPlace => place = Some(self.place_in_line(lane).await),
                 // A request that stays long need not wait for a connection that is needed elsewhere.
                 Taken::Nothing
                     if except.is_none() && self.one_comes_back_by(&mut grace_ends).await => {}
-                Taken::Nothing if self.room.dials_alone() => return self.dial_alone(place).await,
+                Taken::Nothing if self.room.dials_alone() => {
+                    return self.dial_alone(lane, place).await;
+                }
                 Taken::Nothing => self.dial_for_all().await?,
             }
         }

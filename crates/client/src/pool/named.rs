@@ -17,14 +17,14 @@ impl Pool {
             match self.room.find(lane, id, &mut place)? {
                 LivingConnection::Idle(mut connection) => {
                     let is_ready = connection.is_usable() && connection.is_ready_soon().await;
-                    return is_ready.then(|| Lease::Http1(connection.in_use(place)));
+                    return is_ready.then(|| Lease::Http1(connection.in_use(place, lane)));
                 }
                 LivingConnection::InUse(back) => {
                     // It comes with the permit that it is used under.
                     drop(place.take());
                     let Returned { mut connection, place } = back.await.ok()?;
                     let is_ready = connection.is_usable() && connection.is_ready_soon().await;
-                    return is_ready.then(|| Lease::Http1(connection.in_use(place)));
+                    return is_ready.then(|| Lease::Http1(connection.in_use(place, lane)));
                 }
                 LivingConnection::NoPlace => place = Some(self.place_in_line(lane).await),
                 LivingConnection::Stream(stream) => return Some(Lease::Http2(stream)),

@@ -63,6 +63,27 @@ fn a_safe_call_that_waits_to_be_repeated_finds_out_in_place_of_a_question() {
     assert_eq!(rig.result(held), "{}");
 }
 
+/// A list that always fails held up all unsafe calls for as long as it was repeated.
+#[test]
+fn a_question_follows_a_safe_call_that_failed_again() {
+    let mut rig = Rig::connected();
+    rig.list();
+    let post = rig.post();
+    rig.status(&post, 503);
+    let held = rig.call("deploy");
+    rig.advance_to_send();
+    let repeated = rig.call_sent();
+    rig.sent.clear();
+
+    rig.status(&repeated, 503);
+
+    let asked = question(&mut rig);
+    rig.reply(&asked, "{}");
+    let post = rig.sent.iter().find(|it| is_call(it)).cloned().unwrap();
+    rig.reply(&post, "{}");
+    assert_eq!(rig.result(held), "{}");
+}
+
 #[test]
 fn a_safe_call_that_was_asked_to_wait_finds_nothing_out_before() {
     let mut rig = Rig::connected();

@@ -143,6 +143,12 @@ impl Probation {
         }
     }
 
+    /// Whether a call that waits to be repeated finds out, and not a question. Where one method always fails, the
+    /// question has its turn.
+    pub(crate) const fn prefers_a_call(&self) -> bool {
+        self.failures % 2 == 1
+    }
+
     /// Notes that a harmless request is out.
     pub(crate) fn asked(&mut self, now: Moment) {
         match &mut self.phase {

@@ -157,6 +157,7 @@ impl Calls {
             self.undecided(base, now);
             return base.cx.then(SessionEffect::Ensure);
         }
+        let prefers_a_call = base.admission.probation.prefers_a_call();
         base.admission.probation.asked(now);
         base.cx.put(Output::Share(PeerNews::Asking));
         let repeat = |it: &&Exchange| {
@@ -165,7 +166,7 @@ impl Calls {
                 && it.counters.not_before <= now
                 && self.is_safe(base, it)
         };
-        let repeated = self.iter().find(repeat).map(|it| it.id);
+        let repeated = self.iter().filter(|_| prefers_a_call).find(repeat).map(|it| it.id);
         match repeated {
             Some(id) => base.cx.then(CallEffect::LetOut(id, Then::Send)),
             None => {
