@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from catalogue import HERE, LOSSES, LOSSES_ALONE, Framework
+from processes import process
 
 DIED = ["died"]
 """How a server on stdio loses an answer."""
@@ -66,20 +66,12 @@ def environment(home: Path) -> dict[str, str]:
 @contextmanager
 def listening(words: list[str], home: Path) -> Iterator[str]:
     """Starts a program whose first line says where it listens; returns that line."""
-    with open(home / "log", "wb") as log:
-        process = subprocess.Popen(
-            words, stdout=subprocess.PIPE, stderr=log, env=environment(home), text=True, start_new_session=True
-        )
-    assert process.stdout is not None
-    try:
-        line = process.stdout.readline().strip()
+    with open(home / "log", "wb") as log, process(words, stderr=log, env=environment(home)) as its:
+        assert its.stdout is not None
+        line = its.stdout.readline().strip()
         if not line:
             raise RuntimeError(f"{' '.join(words[:2])} ended: {(home / 'log').read_text()[-500:]}")
         yield line
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
 
 
 def gateway_file(setting: Setting) -> str:

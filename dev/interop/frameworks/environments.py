@@ -85,7 +85,7 @@ def ridethrough_package() -> Path:
     """Puts the Python package and its native module together, for a PYTHONPATH."""
     built = next((it for it in (TARGET / "debug/lib_native.dylib", TARGET / "debug/lib_native.so") if it.exists()), None)
     if built is None:
-        raise NotBrought("the native module is not built: cargo build -p ridethrough-python --all-features")
+        raise NotBrought("the native module of the Python package is not built")
     package = SCRATCH / "package"
     shutil.rmtree(package, ignore_errors=True)
     shutil.copytree(ROOT / "python/ridethrough", package / "ridethrough")
