@@ -83,9 +83,7 @@ FRAMEWORKS = [
         ("2",),
         repeats_alone=True,
     ),
-    Framework(
-        "Mastra", "mastra", "@mastra/mcp", "mastra.mjs", repeats_alone=True, is_verbatim=True, is_sampled=True
-    ),
+    Framework("Mastra", "mastra", "@mastra/mcp", "mastra.mjs", repeats_alone=True, is_verbatim=True, is_sampled=True),
 ]
 
 LOSSES = ["reset", "500", "503", "503-hint", "stream", "reset/stateless"]

@@ -83,7 +83,9 @@ def locked(place: Path) -> Iterator[None]:
 
 def ridethrough_package() -> Path:
     """Puts the Python package and its native module together, for a PYTHONPATH."""
-    built = next((it for it in (TARGET / "debug/lib_native.dylib", TARGET / "debug/lib_native.so") if it.exists()), None)
+    built = next(
+        (it for it in (TARGET / "debug/lib_native.dylib", TARGET / "debug/lib_native.so") if it.exists()), None
+    )
     if built is None:
         raise NotBrought("the native module of the Python package is not built")
     package = SCRATCH / "package"

@@ -132,7 +132,9 @@ def shown_table(played: list[Played]) -> str:
             its = [each for each in ours if each.framework == framework and each.form == form]
             if its:
                 said, looked = sum(each.says_doubt for each in its), sum(each.was_looked for each in its)
-                lines.append(row([name, words, quoted(its[0].words), f"{said} of {len(its)}", f"{looked} of {len(its)}"]))
+                lines.append(
+                    row([name, words, quoted(its[0].words), f"{said} of {len(its)}", f"{looked} of {len(its)}"])
+                )
                 name = ""
     return "\n".join(lines)
 

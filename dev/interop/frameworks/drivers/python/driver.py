@@ -40,6 +40,8 @@ class Script:
         self._begun += 1
         self.call_id = f"call-{self._begun}"
         return self.steps[self._begun - 1] if self._begun <= len(self.steps) else None
+
+
 Play = Callable[[Order, Script], Awaitable[None]]
 
 

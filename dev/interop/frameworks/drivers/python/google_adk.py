@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -21,7 +22,7 @@ class ScriptedModel(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         said = [part.function_response for part in llm_request.contents[-1].parts or [] if part.function_response]
-        tool = self.script.next(driver.json.dumps(said[-1].response) if said else None)
+        tool = self.script.next(json.dumps(said[-1].response) if said else None)
         part = types.Part(text="done")
         if tool is not None:
             part = types.Part(function_call=types.FunctionCall(name=tool, args=self.script.arguments))
@@ -36,7 +37,9 @@ async def play(order: driver.Order, script: driver.Script) -> None:
         params = StdioConnectionParams(server_params=server, timeout=driver.CALL_SECONDS)
     toolset = McpToolset(connection_params=params)
     try:
-        runner = InMemoryRunner(LlmAgent(name="it", model=ScriptedModel(model="scripted", script=script), tools=[toolset]))
+        runner = InMemoryRunner(
+            LlmAgent(name="it", model=ScriptedModel(model="scripted", script=script), tools=[toolset])
+        )
         await runner.run_debug("pay", quiet=True)
     finally:
         await toolset.close()

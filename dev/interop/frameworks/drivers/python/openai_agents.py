@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any
 
@@ -22,7 +23,7 @@ class ScriptedModel(Model):
 
     def item(self, tool: str | None) -> Any:
         if tool is not None:
-            arguments = driver.json.dumps(self.script.arguments)
+            arguments = json.dumps(self.script.arguments)
             name, call_id = tool, self.script.call_id
             return ResponseFunctionToolCall(type="function_call", name=name, call_id=call_id, arguments=arguments)
         done = ResponseOutputText(type="output_text", text="done", annotations=[])
