@@ -10,6 +10,7 @@ from catalogue import FRAMEWORKS, MODELS, ONCE, Framework, Model
 from doors import DOORS, Door
 
 MAY_HAVE_RUN = re.compile(r"may (already )?have (been )?(run|carried out|executed)", re.IGNORECASE)
+DID_NOT_RUN = re.compile(r"did not run", re.IGNORECASE)
 # What the retry loops of frameworks look for in an error.
 REPEATED_FOR = re.compile(
     r"connection|closed|time(d )?out|refused|unavailable|temporarily|try again|terminated|fetch failed|not connected"
@@ -45,6 +46,11 @@ class Played:
         return MAY_HAVE_RUN.search(self.words) is not None
 
     @property
+    def is_denied(self) -> bool:
+        """Whether the model is told of a write that ran that it did not."""
+        return self.runs > 0 and any(shown is not None and DID_NOT_RUN.search(shown) for shown in self.shown)
+
+    @property
     def was_looked(self) -> bool:
         """Whether `look` was answered: the framework's connection has outlived the fault."""
         return any(shown is not None and "paid " in shown for shown in self.shown[1:])
@@ -56,13 +62,15 @@ class Played:
 
 
 def faults(played: list[Played]) -> list[str]:
-    """What may not be: a write that ran twice or never, a call that hangs, words that make loops repeat."""
+    """What may not be: a write that ran twice or never, or is denied, a call that hangs, words that loops repeat for."""
     found = []
     for each in (each for each in played if each.door.is_ours):
         if each.raised == "HUNG":
             found.append(f"hung: {each.place}")
         if each.runs != each.model.runs:
             found.append(f"ran {each.runs} times, not {each.model.runs}: {each.place}")
+        if each.is_denied:
+            found.append(f"says that it did not run, and it ran {each.runs} times: {each.place}")
         repeated_for = REPEATED_FOR.search(each.words)
         if each.framework.is_verbatim and repeated_for is not None:
             found.append(f"says `{repeated_for[0]}`, for which loops repeat: {each.place}")

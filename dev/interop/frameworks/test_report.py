@@ -39,6 +39,12 @@ class Faults(unittest.TestCase):
     def test_a_call_without_an_end_is_a_fault(self) -> None:
         self.assertEqual(len(faults([played(raised="HUNG", shown=[])])), 1)
 
+    def test_a_write_that_ran_and_is_denied_is_a_fault(self) -> None:
+        denied = played(shown=["raised McpError: the server did not run it", "paid 1 time"])
+
+        self.assertEqual(len(faults([denied])), 1)
+        self.assertEqual(faults([dataclasses.replace(denied, door=ALONE)]), [])
+
     def test_a_model_that_calls_again_at_once_gets_no_second_run(self) -> None:
         again = next(model for model in MODELS if model.name == "calls again at once")
 
