@@ -43,7 +43,7 @@ class Faults(unittest.TestCase):
         denied = played(shown=["raised McpError: the server did not run it", "paid 1 time"])
 
         self.assertEqual(len(faults([denied])), 1)
-        self.assertEqual(faults([dataclasses.replace(denied, door=ALONE)]), [])
+        self.assertEqual(faults([dataclasses.replace(denied, door=ALONE, runs=2)]), [])
 
     def test_a_model_that_calls_again_at_once_gets_no_second_run(self) -> None:
         again = next(model for model in MODELS if model.name == "calls again at once")
