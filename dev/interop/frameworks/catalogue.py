@@ -23,6 +23,8 @@ class Framework:
     arguments: tuple[str, ...] = ()
     repeats_alone: bool = False
     """Whether its own retries repeat a write whose answer is lost, when nothing of ours is there."""
+    is_new_each_call: bool = False
+    """Whether it opens a session, and so starts a server that is a program, for each call."""
     is_verbatim: bool = False
     """Whether it adds no sentence of its own to ours."""
     is_sampled: bool = False
@@ -67,6 +69,14 @@ FRAMEWORKS = [
         "langchain_agent.py",
         ("2",),
         repeats_alone=True,
+        is_new_each_call=True,
+    ),
+    Framework(
+        "LangChain in a session, `ToolRetryMiddleware`",
+        "frameworks1",
+        "langchain-mcp-adapters",
+        "langchain_agent.py",
+        ("2", "session"),
     ),
     Framework("pydantic-ai", "frameworks2", "pydantic-ai-slim", "pydantic_ai_agent.py"),
     Framework("Google ADK", "frameworks2", "google-adk", "google_adk.py"),

@@ -46,6 +46,8 @@ class Door:
     losses: list[str]
     is_sampled: bool = False
     is_package: bool = False
+    is_started: bool = False
+    """Whether the framework itself starts our program."""
     is_local: bool = False
     """Whether the server behind it is a process that has ended once an answer is lost."""
 
@@ -117,9 +119,9 @@ def expose(setting: Setting) -> Iterator[Server]:
 
 DOORS = [
     Door("alone", alone, None, LOSSES_ALONE, is_sampled=True),
-    Door("bridge", bridge, "bridge", LOSSES, is_sampled=True),
+    Door("bridge", bridge, "bridge", LOSSES, is_sampled=True, is_started=True),
     Door("gateway", gateway_http, "gateway", LOSSES, is_sampled=True),
-    Door("gateway --stdio", gateway_stdio, "gateway", LOSSES),
+    Door("gateway --stdio", gateway_stdio, "gateway", LOSSES, is_started=True),
     Door("expose", expose, "expose", DIED, is_local=True),
     Door("package", alone, None, LOSSES, is_sampled=True, is_package=True),
 ]

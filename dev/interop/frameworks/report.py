@@ -56,6 +56,13 @@ class Played:
         return any(shown is not None and "paid " in shown for shown in self.shown[1:])
 
     @property
+    def is_beyond_us(self) -> bool:
+        """Whether the framework repeats a call in a new process of ours, which knows nothing of the one before."""
+        # A result is not repeated by a framework, only by a model.
+        is_repeated = self.form != "result" or self.model != ONCE
+        return is_repeated and self.framework.is_new_each_call and self.door.is_started and self.runs > self.model.runs
+
+    @property
     def place(self) -> str:
         parts = [f"{self.framework.name} behind {self.door.name}", self.form, self.loss, self.model.name]
         return ", ".join(part for part in parts if part)
@@ -67,7 +74,7 @@ def faults(played: list[Played]) -> list[str]:
     for each in (each for each in played if each.door.is_ours):
         if each.raised == "HUNG":
             found.append(f"hung: {each.place}")
-        if each.runs != each.model.runs:
+        if each.runs != each.model.runs and not each.is_beyond_us:
             found.append(f"ran {each.runs} times, not {each.model.runs}: {each.place}")
         if each.is_denied:
             found.append(f"says that it did not run, and it ran {each.runs} times: {each.place}")
@@ -75,6 +82,11 @@ def faults(played: list[Played]) -> list[str]:
         if each.framework.is_verbatim and repeated_for is not None:
             found.append(f"says `{repeated_for[0]}`, for which loops repeat: {each.place}")
     return found + silent_retries(played)
+
+
+def limits(played: list[Played]) -> list[str]:
+    """Writes that ran again in a process that could not know of the first."""
+    return [f"ran {each.runs} times, in a process each: {each.place}" for each in played if each.is_beyond_us]
 
 
 def silent_retries(played: list[Played]) -> list[str]:

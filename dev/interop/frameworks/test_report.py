@@ -7,9 +7,9 @@ import unittest
 
 from catalogue import FRAMEWORKS, MODELS, ONCE
 from doors import DOORS
-from report import Played, faults, models_table, runs_table, shown_table, worst
+from report import Played, faults, limits, models_table, runs_table, shown_table, worst
 
-ALONE, BRIDGE = DOORS[0], DOORS[1]
+ALONE, BRIDGE, GATEWAY = DOORS[0], DOORS[1], DOORS[2]
 MASTRA = FRAMEWORKS[-1]
 RAN = "The tool may have run."
 
@@ -55,6 +55,15 @@ class Faults(unittest.TestCase):
 
         self.assertEqual(faults([played(model=looked, runs=2)]), [])
         self.assertEqual(len(faults([played(model=looked, runs=1)])), 1)
+
+    def test_a_process_for_each_call_cannot_hold_a_repeat(self) -> None:
+        anew = dataclasses.replace(MASTRA, is_new_each_call=True)
+        twice = played(framework=anew, runs=2, form="error")
+
+        self.assertEqual((faults([twice]), len(limits([twice]))), ([], 1))
+        self.assertEqual(len(faults([dataclasses.replace(twice, door=GATEWAY)])), 1)
+        self.assertEqual(len(faults([dataclasses.replace(twice, runs=0)])), 1)
+        self.assertEqual(len(faults([dataclasses.replace(twice, form="result")])), 1)
 
     def test_words_for_which_loops_repeat_are_a_fault_where_they_are_ours(self) -> None:
         ours = played(shown=["connection closed", "paid 1 time"])
