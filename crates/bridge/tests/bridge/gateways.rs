@@ -200,7 +200,11 @@ async fn is_waited_out(status: u16) {
     let rig = Rig::new();
     let mut host = rig.greeted().await;
     rig.mcp.rule(When::tool("deploy"), Times::Once, move |ask| async move {
-        ask.status(status, &[("retry-after", "1")], "").await;
+        let id = ask.id();
+        let error = json!({"code": -32000, "message": "full", "data": {"mayHaveRun": false}});
+        let body = json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string();
+        let headers = [("retry-after", "1"), ("content-type", "application/json")];
+        ask.status(status, &headers, body).await;
     });
     let began = Instant::now();
 

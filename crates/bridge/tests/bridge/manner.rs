@@ -50,7 +50,8 @@ async fn what_the_operator_says_of_a_tool_counts_before_what_it_says_itself() {
     let read = host.asked(3, "tools/call", json!({"name": "read"})).await;
 
     assert!(put["result"].is_object(), "{put}");
-    assert_eq!(read["error"]["data"]["kind"], "interrupted", "{read}");
+    let doubt = &read["result"]["_meta"]["ridethrough/doubt"];
+    assert_eq!(doubt["kind"], "interrupted", "{read}");
     assert_eq!((rig.mcp.executions("put"), rig.mcp.executions("read")), (2, 1));
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http::StatusCode;
 use memchr::memmem;
 use serde::Deserialize;
 
@@ -69,17 +70,21 @@ struct ToldFacts {
 
 impl ToldFacts {
     fn error(self, call: &CallName) -> CallError {
+        let of_process = self.status.as_ref().and_then(|it| it.as_str()).map(str::to_owned);
         let status = self.status.and_then(|it| u16::try_from(it.as_u64()?).ok());
         let kind = Kind::of_name(&self.kind, status).unwrap_or(Kind::Interrupted);
-        let last_words = (!self.last_words.is_empty()).then(|| self.last_words.join(" | "));
+        let status: Option<StatusCode> = status.and_then(|it| it.try_into().ok());
+        let last_words = of_process.into_iter().chain(self.last_words).collect::<Vec<_>>();
+        let last_words = (!last_words.is_empty()).then(|| last_words.join(" | "));
         let said = self.said.or(last_words);
-        let error = CallError::new(kind, Delivery::Unknown, call.clone(), TOLD);
+        let reason = status.map_or(TOLD, Reason::Status);
+        let error = CallError::new(kind, Delivery::Unknown, call.clone(), reason);
         CallError {
             attempts: self.attempts,
             handshakes: self.handshakes,
             elapsed: Duration::from_millis(self.elapsed_ms),
             retry_after: self.retry_after_ms.map(Duration::from_millis),
-            status: status.and_then(|it| it.try_into().ok()),
+            status,
             said: said.as_deref().and_then(quoted),
             ..error
         }
