@@ -28,12 +28,12 @@ type WeakSender = mpsc::WeakUnboundedSender<Box<DriverCommand>>;
 /// ```
 #[derive(Clone, Default)]
 pub struct Peers {
-    group: Arc<Mutex<Group>>,
+    group: Arc<Mutex<Members>>,
 }
 
 #[derive(Default)]
-struct Group {
-    members: Vec<(u64, WeakSender)>,
+struct Members {
+    all: Vec<(u64, WeakSender)>,
     last: u64,
 }
 
@@ -48,25 +48,25 @@ impl Peers {
         let mut group = self.lock();
         group.last += 1;
         let number = group.last;
-        group.members.push((number, sender.downgrade()));
+        group.all.push((number, sender.downgrade()));
         Membership { peers: self.clone(), number }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Group> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Members> {
         self.group.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for Peers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Peers").field("members", &self.lock().members.len()).finish()
+        f.debug_struct("Peers").field("members", &self.lock().all.len()).finish()
     }
 }
 
 impl Membership {
     /// Tells the other clients of the group.
     pub(super) fn tell(&self, news: PeerNews) {
-        for (number, member) in &self.peers.lock().members {
+        for (number, member) in &self.peers.lock().all {
             if *number != self.number
                 && let Some(sender) = member.upgrade()
             {
@@ -79,6 +79,6 @@ impl Membership {
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        self.peers.lock().members.retain(|(number, _)| *number != self.number);
+        self.peers.lock().all.retain(|(number, _)| *number != self.number);
     }
 }

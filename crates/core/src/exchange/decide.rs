@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::{Doubt, Exchange, NonAnswer, Phase, Then, Via};
+use super::{Exchange, HeldBack, NonAnswer, Phase, Then, Via};
 use crate::answer::PostReading;
 use crate::era::Era;
 use crate::failure::{Cause, Delivery, Failure};
@@ -30,7 +30,7 @@ pub(crate) enum Step {
     /// Row 9: ask whether the session is alive, then send again. The budget was already charged.
     CheckSession,
     /// Check whether the answer means what it says before it is used.
-    Doubt(Doubt),
+    Doubt(HeldBack),
     /// Row 22: check whether a harmless request is refused likewise under these credentials.
     DoubtCredentials,
     /// End the exchange.
@@ -170,7 +170,7 @@ impl Exchange {
                 self.counters.note(delivery);
                 stop(Kind::rejected(status), Reason::Status(status))
             }
-            PostReading::Suspected(suspicion) => Step::Doubt(Doubt::Session(*suspicion)),
+            PostReading::Suspected(suspicion) => Step::Doubt(HeldBack::Session(*suspicion)),
             PostReading::Unauthorized { challenge: None, .. } if !rules.is_safe => {
                 Step::DoubtCredentials
             }

@@ -35,7 +35,7 @@ pub(crate) use refusals::{MOST_STEP_UPS, follow};
 pub(crate) use resume_state::{Novelty, ResumeState};
 pub(crate) use round::{Round, RoundReply, Wanted};
 pub(crate) use state::{
-    Awaited, Doubt, EraDoubt, LastRefusal, Live, Phase, RefusedBy, State, Then, Via, Waiting,
+    Awaited, EraDoubt, HeldBack, LastRefusal, Live, Phase, RefusedBy, State, Then, Via, Waiting,
 };
 
 use std::sync::Arc;

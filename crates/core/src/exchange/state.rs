@@ -15,7 +15,7 @@ pub(crate) enum State {
     /// Accepted by 202: the answer must come on another stream before `until`.
     Accepted { until: Moment },
     /// Answered, but the answer is held back until the server was asked whether it means what it says.
-    Doubted(Box<Doubt>),
+    Doubted(Box<HeldBack>),
     /// An attempt is out.
     Live(Live),
     /// Nothing is out.
@@ -24,7 +24,7 @@ pub(crate) enum State {
 
 /// An answer that is held back, and why.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Doubt {
+pub(crate) enum HeldBack {
     /// It asks for better credentials than these, without a challenge.
     Credentials(CredentialsId),
     /// Only a server of the other era would refuse so: it may have changed.

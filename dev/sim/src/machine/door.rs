@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::machine::script::Script;
 use crate::machine::server::Server;
+use crate::machine::texts::ERROR_PAGE;
 
 impl Server {
     /// Refuses a call that was run, as filters of answers, limits on them and pages of errors do.
@@ -28,6 +29,3 @@ impl Server {
         Script::busy(latency, status, hint)
     }
 }
-
-/// Where a redirect of the door leads: a page that takes no POST.
-pub(super) const ERROR_PAGE: &str = "/m.html";

@@ -12,13 +12,12 @@ use ridethrough_core::rng::Rng;
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{Cause, Era, Moment, Outgoing, Verb};
 
-use crate::machine::door::ERROR_PAGE;
 use crate::machine::eras::{Fleet, Setting};
 use crate::machine::faults::MachineFaults;
 use crate::machine::oracle::MachineOracle;
 use crate::machine::script::{News, Script, head};
 use crate::machine::streams::Streams;
-use crate::machine::texts::{answer, number_after, session_number};
+use crate::machine::texts::{ERROR_PAGE, answer, number_after, session_number};
 
 /// A server behind a network, both with faults.
 #[derive(Debug)]

@@ -18,3 +18,6 @@ pub(crate) fn number_after(text: &str, key: &str) -> Option<u64> {
 pub(crate) fn session_number(request: &Outgoing) -> Option<u64> {
     request.to.session.as_ref()?.as_str().strip_prefix('s')?.parse().ok()
 }
+
+/// Where a redirect of the door leads: a page that takes no POST.
+pub(super) const ERROR_PAGE: &str = "/m.html";

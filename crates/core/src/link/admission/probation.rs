@@ -23,7 +23,7 @@ use crate::rng::Rng;
 /// Whether unsafe calls go out, and what is known of a server in trouble.
 #[derive(Debug, Default)]
 pub(crate) struct Probation {
-    phase: Phase,
+    phase: ProbationPhase,
     /// Since when the server is in trouble, until an unsafe call is answered.
     since: Option<Moment>,
     /// How many tries to find out have failed.
@@ -35,7 +35,7 @@ pub(crate) struct Probation {
 }
 
 #[derive(Debug, Default)]
-enum Phase {
+enum ProbationPhase {
     /// The server accepts requests and answers none: one unsafe call is out, and the next question follows at
     /// `next`.
     Alone { id: ExchangeId, next: Moment },
@@ -63,7 +63,7 @@ struct Group {
 impl Probation {
     /// Whether unsafe calls have to ask.
     pub(crate) const fn is_on(&self) -> bool {
-        !matches!(self.phase, Phase::Passed)
+        !matches!(self.phase, ProbationPhase::Passed)
     }
 
     /// Never holds calls from now on.
@@ -92,53 +92,57 @@ impl Probation {
         let hinted = now + hint.unwrap_or_default().min(LONGEST_HINT);
         let since = *self.since.get_or_insert(now);
         let next = match self.phase {
-            Phase::Held { next, asked: None } => next.max(hinted),
+            ProbationPhase::Held { next, asked: None } => next.max(hinted),
             _ if self.failures == 0 => hinted + rng.between(Duration::ZERO, FIRST_JITTER),
             _ => hinted.max(now + gap(now.since(since), self.failures, rng)),
         };
-        if !matches!(self.phase, Phase::Held { asked: None, .. }) {
+        if !matches!(self.phase, ProbationPhase::Held { asked: None, .. }) {
             self.failures = self.failures.saturating_add(1);
         }
         self.last_attempt = self.last_attempt.max(last_attempt);
-        self.phase = Phase::Held { next, asked: None };
+        self.phase = ProbationPhase::Held { next, asked: None };
         known != Some(next)
     }
 
     /// Lets an unsafe call go out, if there is room for it.
     pub(crate) fn pass(&mut self, call: ExchangeId) -> bool {
         match &mut self.phase {
-            Phase::Alone { id, .. } => *id == call,
-            Phase::Growing(group) => group.take(call),
-            Phase::Held { .. } | Phase::Trusting { .. } => false,
-            Phase::Passed => true,
+            ProbationPhase::Alone { id, .. } => *id == call,
+            ProbationPhase::Growing(group) => group.take(call),
+            ProbationPhase::Held { .. } | ProbationPhase::Trusting { .. } => false,
+            ProbationPhase::Passed => true,
         }
     }
 
     /// Returns how many of the calls that wait may go out now.
     pub(crate) fn room(&self) -> usize {
         match &self.phase {
-            Phase::Alone { .. } | Phase::Held { .. } | Phase::Trusting { .. } => 0,
-            Phase::Growing(group) => group.room as usize,
-            Phase::Passed => usize::MAX,
+            ProbationPhase::Alone { .. }
+            | ProbationPhase::Held { .. }
+            | ProbationPhase::Trusting { .. } => 0,
+            ProbationPhase::Growing(group) => group.room as usize,
+            ProbationPhase::Passed => usize::MAX,
         }
     }
 
     /// Returns when something is to be done, if calls wait.
     pub(crate) fn due(&self) -> Option<Moment> {
         match &self.phase {
-            Phase::Alone { next, .. } => Some(*next),
-            Phase::Held { asked: Some(asked), .. } => Some(*asked + SILENCE),
-            Phase::Held { next, asked: None } => Some(*next),
-            Phase::Growing(group) => Some(group.began + STEP),
-            Phase::Passed => None,
-            Phase::Trusting { at } => Some(*at),
+            ProbationPhase::Alone { next, .. } => Some(*next),
+            ProbationPhase::Held { asked: Some(asked), .. } => Some(*asked + SILENCE),
+            ProbationPhase::Held { next, asked: None } => Some(*next),
+            ProbationPhase::Growing(group) => Some(group.began + STEP),
+            ProbationPhase::Passed => None,
+            ProbationPhase::Trusting { at } => Some(*at),
         }
     }
 
     /// Returns when a harmless request may go out to find out, if none is out.
     pub(crate) const fn next_question(&self) -> Option<Moment> {
         match self.phase {
-            Phase::Alone { next, .. } | Phase::Held { next, asked: None } => Some(next),
+            ProbationPhase::Alone { next, .. } | ProbationPhase::Held { next, asked: None } => {
+                Some(next)
+            }
             _ => None,
         }
     }
@@ -152,16 +156,18 @@ impl Probation {
     /// Notes that a harmless request is out.
     pub(crate) fn asked(&mut self, now: Moment) {
         match &mut self.phase {
-            Phase::Alone { next, .. } => *next = now + SILENCE,
-            Phase::Held { asked, .. } => *asked = Some(now),
-            Phase::Growing(_) | Phase::Passed | Phase::Trusting { .. } => {}
+            ProbationPhase::Alone { next, .. } => *next = now + SILENCE,
+            ProbationPhase::Held { asked, .. } => *asked = Some(now),
+            ProbationPhase::Growing(_)
+            | ProbationPhase::Passed
+            | ProbationPhase::Trusting { .. } => {}
         }
     }
 
     /// Notes that another link of this server was answered. Its first call goes before those of this link.
     pub(crate) fn peer_answered(&mut self, now: Moment, rng: &mut Rng) {
-        if matches!(self.phase, Phase::Held { .. }) {
-            self.phase = Phase::Trusting { at: now + rng.between(PEER_FIRST, PEER_LAST) };
+        if matches!(self.phase, ProbationPhase::Held { .. }) {
+            self.phase = ProbationPhase::Trusting { at: now + rng.between(PEER_FIRST, PEER_LAST) };
         }
     }
 
@@ -169,35 +175,41 @@ impl Probation {
     pub(crate) fn undecided(&mut self, now: Moment, rng: &mut Rng) {
         let since = self.since.unwrap_or(now);
         match &mut self.phase {
-            Phase::Alone { next, .. } => *next = now + SILENCE,
-            Phase::Held { next, asked } => {
+            ProbationPhase::Alone { next, .. } => *next = now + SILENCE,
+            ProbationPhase::Held { next, asked } => {
                 *next = (*next).max(now + gap(now.since(since), self.failures, rng));
                 *asked = None;
                 self.failures = self.failures.saturating_add(1);
             }
-            Phase::Growing(_) | Phase::Passed | Phase::Trusting { .. } => {}
+            ProbationPhase::Growing(_)
+            | ProbationPhase::Passed
+            | ProbationPhase::Trusting { .. } => {}
         }
     }
 
     /// Lets this call out alone, because the server accepts requests and answers none.
     pub(crate) fn let_one_out(&mut self, now: Moment, id: ExchangeId) {
-        if matches!(self.phase, Phase::Held { .. }) {
-            self.phase = Phase::Alone { id, next: now + SILENCE };
+        if matches!(self.phase, ProbationPhase::Held { .. }) {
+            self.phase = ProbationPhase::Alone { id, next: now + SILENCE };
         }
     }
 
     /// Whether the silence after a question has lasted for too long.
     pub(crate) fn is_silent(&self, now: Moment) -> bool {
-        matches!(self.phase, Phase::Held { asked: Some(asked), .. } if now >= asked + SILENCE)
+        matches!(self.phase, ProbationPhase::Held { asked: Some(asked), .. } if now >= asked + SILENCE)
     }
 
     /// Notes that the server answered this attempt. Returns whether calls may go out for that.
     pub(crate) fn answered(&mut self, now: Moment, attempt: Option<AttemptId>) -> bool {
         let is_later = attempt.is_none_or(|attempt| attempt > self.last_attempt);
-        let is_held =
-            matches!(self.phase, Phase::Alone { .. } | Phase::Held { .. } | Phase::Trusting { .. });
+        let is_held = matches!(
+            self.phase,
+            ProbationPhase::Alone { .. }
+                | ProbationPhase::Held { .. }
+                | ProbationPhase::Trusting { .. }
+        );
         if is_later && is_held {
-            self.phase = Phase::Growing(Group::new(now, 1));
+            self.phase = ProbationPhase::Growing(Group::new(now, 1));
         }
         is_later && is_held
     }
@@ -206,15 +218,15 @@ impl Probation {
     /// Returns whether more calls may go out for that.
     pub(crate) fn ended(&mut self, now: Moment, id: ExchangeId, is_answered: bool) -> bool {
         match &mut self.phase {
-            Phase::Alone { id: alone, .. } if *alone == id => {
+            ProbationPhase::Alone { id: alone, .. } if *alone == id => {
                 self.phase = if is_answered {
-                    Phase::Growing(Group::new(now, 1))
+                    ProbationPhase::Growing(Group::new(now, 1))
                 } else {
-                    Phase::Held { next: now, asked: None }
+                    ProbationPhase::Held { next: now, asked: None }
                 };
                 true
             }
-            Phase::Growing(group) if group.out.contains(&id) => {
+            ProbationPhase::Growing(group) if group.out.contains(&id) => {
                 group.out.remove(&id);
                 if is_answered {
                     (self.since, self.failures) = (None, 0);
@@ -228,19 +240,21 @@ impl Probation {
     /// Whether this call went out on probation.
     pub(crate) fn is_out(&self, id: ExchangeId) -> bool {
         match &self.phase {
-            Phase::Alone { id: alone, .. } => *alone == id,
-            Phase::Growing(group) => group.out.contains(&id),
-            Phase::Held { .. } | Phase::Passed | Phase::Trusting { .. } => false,
+            ProbationPhase::Alone { id: alone, .. } => *alone == id,
+            ProbationPhase::Growing(group) => group.out.contains(&id),
+            ProbationPhase::Held { .. }
+            | ProbationPhase::Passed
+            | ProbationPhase::Trusting { .. } => false,
         }
     }
 
     /// Begins the next group, of which a part may be out still; without calls that wait the probation is over.
     pub(crate) fn grow(&mut self, now: Moment, has_waiters: bool) {
-        if matches!(self.phase, Phase::Trusting { at } if at <= now) {
-            self.phase = Phase::Growing(Group::new(now, 1));
+        if matches!(self.phase, ProbationPhase::Trusting { at } if at <= now) {
+            self.phase = ProbationPhase::Growing(Group::new(now, 1));
             return;
         }
-        let Phase::Growing(group) = &mut self.phase else { return };
+        let ProbationPhase::Growing(group) = &mut self.phase else { return };
         if !has_waiters && group.out.is_empty() {
             *self = Self::default();
         } else if group.room == 0 {

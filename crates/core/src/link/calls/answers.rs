@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::Calls;
 use super::streams::source_of;
 use crate::answer::{Asked, PostAnswer, PostReading, ResumeReading, read_post, read_resume};
-use crate::exchange::{Doubt, Exchange, Phase, Step, Via};
+use crate::exchange::{Exchange, HeldBack, Phase, Step, Via};
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ExchangeId};
@@ -137,7 +137,7 @@ impl Calls {
         let is_asked = exchange.counters.era_asked;
         if !is_asked && let Some(doubt) = base.session.era_doubt(sent, &head, &answer) {
             self.canary_returned(base, now, id);
-            let step = Box::new(Step::Doubt(Doubt::Era(doubt)));
+            let step = Box::new(Step::Doubt(HeldBack::Era(doubt)));
             return base.cx.then(CallEffect::Step(id, step));
         }
         self.post_was_read(base, now, id, answer.reading, is_whole);

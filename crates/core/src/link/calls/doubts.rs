@@ -16,7 +16,9 @@ use std::time::Duration;
 
 use super::Calls;
 use crate::answer::{PostReading, Suspicion};
-use crate::exchange::{Awaited, Doubt, Exchange, Purpose, Rules, Sent, State, Step, Then, Waiting};
+use crate::exchange::{
+    Awaited, Exchange, HeldBack, Purpose, Rules, Sent, State, Step, Then, Waiting,
+};
 use crate::failure::Delivery;
 use crate::ids::{ConnectionId, ExchangeId, Generation};
 use crate::link::base::Base;
@@ -41,7 +43,7 @@ impl Calls {
         let Some(generation) = exchange.sent.as_ref().map(Sent::generation) else { return };
         let connection = exchange.live().and_then(|live| live.connection);
         let wants_handshake = suspicion.wants_handshake;
-        self.enter(base, now, id, State::Doubted(Box::new(Doubt::Session(suspicion.clone()))));
+        self.enter(base, now, id, State::Doubted(Box::new(HeldBack::Session(suspicion.clone()))));
         if base.health.has_refused(generation) {
             // The server has already refused a harmless request in this session.
             let verdict = SessionVerdict::Refused(suspicion.into());
@@ -214,7 +216,7 @@ impl Calls {
     ) {
         let Some(exchange) = self.get_mut(id) else { return };
         let State::Doubted(doubt) = &exchange.state else { return };
-        let Doubt::Session(suspicion) = &**doubt else { return };
+        let HeldBack::Session(suspicion) = &**doubt else { return };
         if exchange.counters.session_renewed || !suspicion.is_confirmed_by(refusal) {
             return self.resolve_session(base, now, id, &SessionVerdict::Unknown);
         }
@@ -269,7 +271,7 @@ impl Calls {
             exchange.state = state;
             return;
         };
-        let Doubt::Session(suspicion) = *doubt else { return };
+        let HeldBack::Session(suspicion) = *doubt else { return };
         let is_confirmed =
             matches!(verdict, SessionVerdict::Refused(by) if suspicion.is_confirmed_by(by));
         let lives = matches!(verdict, SessionVerdict::Lives);
@@ -287,7 +289,7 @@ impl Calls {
             let is_of_it = exchange.sent.as_ref().map(Sent::generation) == Some(generation);
             is_of_it
                 && matches!(&exchange.state, State::Doubted(doubt)
-                    if matches!(**doubt, Doubt::Session(_)))
+                    if matches!(**doubt, HeldBack::Session(_)))
         })
     }
 

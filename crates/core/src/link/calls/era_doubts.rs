@@ -15,7 +15,7 @@ use crate::answer::discovery::{self, Verdict};
 use crate::era::{Era, Version};
 use crate::event::Remedy;
 use crate::exchange::{
-    Doubt, EraDoubt, Exchange, Purpose, RefusedBy, Rules, Sent, State, Step, Then, Waiting,
+    EraDoubt, Exchange, HeldBack, Purpose, RefusedBy, Rules, Sent, State, Step, Then, Waiting,
 };
 use crate::failure::Delivery;
 use crate::head::AnswerHead;
@@ -50,7 +50,7 @@ impl Calls {
         exchange.counters.era_asked = true;
         let generation = exchange.sent.as_ref().map(Sent::generation);
         let connection = exchange.live().and_then(|live| live.connection);
-        self.enter(base, now, id, State::Doubted(Box::new(Doubt::Era(doubt))));
+        self.enter(base, now, id, State::Doubted(Box::new(HeldBack::Era(doubt))));
         if generation != base.session.current_generation() {
             // The server was asked meanwhile, and another session has taken the place of the call's.
             let (era, refused_by) = (Some(base.session.era()), base.session.refused_by());
@@ -87,7 +87,7 @@ impl Calls {
 
     /// Tells all calls that waited for it what was found out about the era.
     pub(super) fn resolve_eras(&self, base: &mut Base, found: FoundEra) {
-        let is_doubted = |exchange: &Exchange| matches!(&exchange.state, State::Doubted(doubt) if matches!(**doubt, Doubt::Era(_)));
+        let is_doubted = |exchange: &Exchange| matches!(&exchange.state, State::Doubted(doubt) if matches!(**doubt, HeldBack::Era(_)));
         for id in self.ids_where(is_doubted) {
             base.cx.then(CallEffect::ResolveEra(id, found));
         }
@@ -106,7 +106,7 @@ impl Calls {
         let State::Doubted(doubt) = std::mem::replace(&mut exchange.state, placeholder) else {
             return;
         };
-        let Doubt::Era(EraDoubt { otherwise, refusal, is_proof }) = *doubt else { return };
+        let HeldBack::Era(EraDoubt { otherwise, refusal, is_proof }) = *doubt else { return };
         let has_changed = found.era.is_some_and(|era| era != exchange.era());
         let is_refused = has_changed && (is_proof || found.refused_by == Some(refusal));
         let newer_than = exchange.sent.as_ref().map(Sent::generation);

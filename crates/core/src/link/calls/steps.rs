@@ -3,7 +3,7 @@
 use super::Calls;
 use super::ending::BUDGET_EMPTY;
 use crate::event::{Event, Remedy};
-use crate::exchange::{Doubt, Ending, Exchange, Rules, Sent, State, Step, Then, Waiting};
+use crate::exchange::{Ending, Exchange, HeldBack, Rules, Sent, State, Step, Then, Waiting};
 use crate::head::Challenge;
 use crate::ids::{CredentialsId, ExchangeId};
 use crate::link::base::Base;
@@ -64,12 +64,12 @@ impl Calls {
                     self.check_session_of(base, now, id);
                 }
             }
-            Step::Doubt(Doubt::Credentials(_)) | Step::DoubtCredentials => {
+            Step::Doubt(HeldBack::Credentials(_)) | Step::DoubtCredentials => {
                 self.hiccup(base, now, id, Reason::Nothing, Remedy::RenewCredentials);
                 self.doubt_credentials(base, now, id);
             }
-            Step::Doubt(Doubt::Era(doubt)) => self.doubt_era(base, now, id, doubt),
-            Step::Doubt(Doubt::Session(suspicion)) => {
+            Step::Doubt(HeldBack::Era(doubt)) => self.doubt_era(base, now, id, doubt),
+            Step::Doubt(HeldBack::Session(suspicion)) => {
                 self.hiccup(base, now, id, Reason::Nothing, Remedy::CheckSession);
                 self.suspect(base, now, id, suspicion);
             }

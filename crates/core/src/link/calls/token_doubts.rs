@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::Calls;
 use crate::answer::status;
-use crate::exchange::{Doubt, Exchange, Purpose, State, Waiting};
+use crate::exchange::{Exchange, HeldBack, Purpose, State, Waiting};
 use crate::ids::{CredentialsId, ExchangeId};
 use crate::link::base::Base;
 use crate::link::effects::CallEffect;
@@ -25,7 +25,7 @@ impl Calls {
     pub(super) fn doubt_credentials(&mut self, base: &mut Base, now: Moment, id: ExchangeId) {
         let credentials = self.credentials_of(base, id);
         let connection = self.get(id).and_then(Exchange::live).and_then(|live| live.connection);
-        self.enter(base, now, id, State::Doubted(Box::new(Doubt::Credentials(credentials))));
+        self.enter(base, now, id, State::Doubted(Box::new(HeldBack::Credentials(credentials))));
         if base.health.has_refused_credentials(credentials) {
             return self.resolve_credentials(base, now, id, true);
         }
@@ -88,8 +88,8 @@ impl Calls {
 fn credentials_in_doubt(exchange: &Exchange) -> Option<CredentialsId> {
     match &exchange.state {
         State::Doubted(doubt) => match **doubt {
-            Doubt::Credentials(credentials) => Some(credentials),
-            Doubt::Era(_) | Doubt::Session(_) => None,
+            HeldBack::Credentials(credentials) => Some(credentials),
+            HeldBack::Era(_) | HeldBack::Session(_) => None,
         },
         _ => None,
     }
