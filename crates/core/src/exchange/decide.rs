@@ -146,7 +146,12 @@ impl Exchange {
             PostReading::Answer(_) if !self.is_named && !self.may_follow_a_refusal(rules, true) => {
                 Self::refused_after_a_redirect()
             }
-            PostReading::Answer(answer) => Step::Finish(Ok(answer)),
+            PostReading::Answer(answer) => match self.trouble_without_a_name(&answer) {
+                Some(ending) => {
+                    or_answer(self.not_answered(rules, self.page(), ending), Some(answer))
+                }
+                None => Step::Finish(Ok(answer)),
+            },
             PostReading::Deferred { status, hint, answer, delivery } => {
                 or_answer(self.deferred(rules, status, hint, delivery), answer)
             }
@@ -203,6 +208,16 @@ impl Exchange {
     pub(crate) fn never_answered(&mut self, rules: &mut Rules<'_>, why: &'static str) -> Step {
         let ending = Ending::new(Kind::PeerMisbehaved, Reason::Rule(why));
         self.not_answered(rules, NonAnswer::Accepted, ending)
+    }
+
+    /// Returns how a call ends with an error under a 5xx that does not name it, which something on the way may have
+    /// written. It is the answer if the call is not sent again.
+    fn trouble_without_a_name(&self, answer: &Answer) -> Option<Ending> {
+        let Phase::Body(head) = &self.live()?.phase else { return None };
+        let is_nameless = !self.is_named && matches!(answer, Answer::Error(_));
+        let status = head.status;
+        (is_nameless && status.is_server_error())
+            .then(|| Ending::new(Kind::rejected(status), Reason::Status(status)))
     }
 
     /// Returns what came in place of an answer.

@@ -135,6 +135,34 @@ fn a_policy_of_never_repeats_no_page_of_an_error() {
     assert_eq!(rig.kind(id), Kind::Rejected { status: 500 });
 }
 
+#[test]
+fn an_error_under_a_5xx_that_names_nobody_is_the_answer_only_if_it_stays() {
+    let nameless = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"oops"}}"#;
+    for stays in [false, true] {
+        let mut rig = Rig::connected();
+        let id = rig.list();
+        let post = rig.post();
+        rig.answer(&post, 500, Content::Json, nameless);
+        assert!(rig.is_open(id));
+
+        while let Some(post) = next_list(&mut rig, id) {
+            if stays {
+                rig.answer(&post, 500, Content::Json, nameless);
+            } else {
+                rig.reply(&post, "{}");
+            }
+        }
+
+        assert_eq!(matches!(rig.finished[&id], Ok(Answer::Error(_))), stays);
+        assert_eq!(matches!(rig.finished[&id], Ok(Answer::Result(_))), !stays);
+    }
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.answer(&post, 500, Content::Json, nameless);
+    assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))), "an unsafe call ends with it");
+}
+
 type Come = fn(&mut Rig, &Outgoing);
 
 /// What may come in place of an answer.
