@@ -180,7 +180,7 @@ fn a_kind_that_only_a_front_has_is_an_interruption_and_its_other_facts_are_kept(
     let read = told_in(&told, &interrupted().call).expect("a doubt");
 
     assert_eq!((read.kind, read.status), (Kind::Interrupted, None));
-    assert_eq!(read.said.as_deref(), Some("panic | no cheese"));
+    assert_eq!(read.said.as_deref(), Some("exit status: 7 | panic | no cheese"));
 }
 
 fn every_error() -> Vec<CallError> {
