@@ -124,7 +124,7 @@ async fn a_death_is_an_error_with_the_last_words_and_the_next_call_has_a_new_chi
         let again = client.request("tools/call", json!({"name": "echo"})).into_future();
         tokio::spawn(serve(rig.child().await));
 
-        assert!(error.contains("said `out of cheese`"), "{era:?} {error}");
+        assert!(error.contains("out of cheese`"), "{era:?} {error}");
         assert_eq!(value(again.await)["done"], "echo", "{era:?}");
         assert_eq!(rig.starts(), 2, "{era:?}");
     }

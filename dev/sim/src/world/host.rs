@@ -77,9 +77,6 @@ impl Host {
     }
 
     pub(crate) async fn serve(self, ask: Ask) {
-        if ask.entry.target == answers::ERROR_PAGE {
-            return ask.status(405, &[], "").await;
-        }
         match &ask.entry.what {
             What::Request { tool: Some(_), .. } => self.call(ask).await,
             What::Request { method, .. } if HANDSHAKES.contains(&method.as_str()) => {
@@ -110,6 +107,9 @@ impl Host {
 
     /// Answers a call of a tool, or lets it meet a fault.
     pub(crate) async fn call(self, ask: Ask) {
+        if ask.entry.target == answers::ERROR_PAGE {
+            return ask.status(405, &[], "").await;
+        }
         let Some(order) = Order::of(&ask) else { return ask.pass().await };
         self.oracle().arrived(order.call);
         self.lose_standing(&ask, order);
