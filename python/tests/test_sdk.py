@@ -120,10 +120,23 @@ def test_a_call_that_did_not_run_has_the_code_of_a_lost_connection(
     run(main)
 
 
-def test_503_with_retry_after_is_waited_out(run: Run, server: FaultServer, is_carried: bool) -> None:
+def test_a_write_is_in_doubt_after_503_with_retry_after(run: Run, server: FaultServer, is_carried: bool) -> None:
     async def main() -> None:
         async with session(server.url, is_carried) as opened:
             server.faults.append(status(503, ("retry-after", "0")))
+            with pytest.raises(Exception) as caught:
+                await opened.call_tool("write", {"text": "done"})
+            told = facts(caught.value)
+            assert told is not None and told.may_have_run
+        assert server.ran == []
+
+    run(main)
+
+
+def test_429_with_retry_after_is_waited_out(run: Run, server: FaultServer, is_carried: bool) -> None:
+    async def main() -> None:
+        async with session(server.url, is_carried) as opened:
+            server.faults.append(status(429, ("retry-after", "0")))
             assert said(await opened.call_tool("write", {"text": "done"})) == "done"
         assert server.ran == ["write"]
 

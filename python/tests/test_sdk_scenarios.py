@@ -42,7 +42,8 @@ def test_a_refusal_that_repeats_the_token_does_not_show_it(run: Run, server: Fau
                     with pytest.raises(MCPError) as caught:
                         await opened.call_tool("write")
         error = caught.value.error
-        assert "got" in error.message and "tok-3c1f9a77e2" not in f"{error.message}{error.data}"
+        told = f"{error.message}{error.data}"
+        assert "got" in told and "tok-3c1f9a77e2" not in told
 
     run(main)
 
