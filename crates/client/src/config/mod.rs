@@ -6,6 +6,7 @@ mod answering;
 mod check;
 mod eras;
 mod network;
+mod peers;
 mod place;
 #[cfg(feature = "proxy")]
 mod proxied;
@@ -299,12 +300,6 @@ impl ClientBuilder {
     /// Sets the seed of all jitter, so that a run can be repeated.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
-        self
-    }
-
-    /// Makes the client one of several of this server: they find out together when its trouble is over.
-    pub fn peers(mut self, peers: &Peers) -> Self {
-        self.peers = Some(peers.clone());
         self
     }
 

@@ -24,6 +24,7 @@ mod peers;
 mod progress;
 mod questions;
 mod response_cache;
+mod slept;
 
 pub use callers::Track;
 pub(crate) use callers::{CallNumber, Caller, Ended};
@@ -200,23 +201,6 @@ impl Driver {
             () = poll_fn(|context| attempts.poll_news(context)) => Woken::News,
             command = self.commands.recv() => Woken::DriverCommand(command),
             () = alarm, if due.is_some() => Woken::Time,
-        }
-    }
-
-    /// Checks whether the computer slept, because then everything that was out may be dead without a sign.
-    fn look_for_sleep(&mut self) {
-        let now = Instant::now();
-        if now < self.looked + LOOK_EVERY {
-            return;
-        }
-        self.looked = now;
-        self.ask_about_sleep();
-    }
-
-    fn ask_about_sleep(&mut self) {
-        if let Some(gap) = self.sleep.slept() {
-            self.cache.slept(gap);
-            self.link.handle_resumed_from_suspend(self.clock.now(), gap);
         }
     }
 
