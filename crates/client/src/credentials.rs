@@ -87,6 +87,10 @@ pub struct Refused<'a> {
     pub token: Option<&'a Token>,
     /// What the server asked for.
     pub challenge: Option<&'a Challenge>,
+    /// Whether the server may take the token all the same: it refused one request alone, by a 401 without a
+    /// challenge, and no harmless request. Servers pass on the 401 of a service behind a tool. A person should
+    /// not be asked to log in for it.
+    pub is_suspicion: bool,
 }
 
 /// A token as it is sent in the `Authorization` header: a bearer token, or credentials of another scheme.

@@ -97,6 +97,9 @@ pub enum Action {
         rejected: CredentialsId,
         /// What the server asked for.
         challenge: Option<Challenge>,
+        /// Whether the server may take them all the same: one request alone was refused, and nothing said what
+        /// for.
+        is_suspicion: bool,
     },
     /// Get credentials with more scope than those in force, and report by `handle_scope`. Meanwhile the link
     /// sends other requests with those in force, and may ask for better ones.

@@ -48,6 +48,31 @@ async fn a_call_is_told_which_server_and_which_command_and_that_it_was_not_sent(
     assert_eq!(data["command"], "ridethrough login files");
 }
 
+/// The bridge asked for a login with every later call, until it was restarted.
+#[tokio::test]
+async fn the_401_of_a_service_behind_a_tool_is_no_reason_for_a_login() {
+    for is_logged_in in [false, true] {
+        let stage = Stage::new().await;
+        stage.world.state().wants_no_token = !is_logged_in;
+        if is_logged_in {
+            stage.log_in_elsewhere().await;
+        }
+        let mut host = stage.host().await;
+
+        for id in [1, 2] {
+            let params = json!({"name": "behind", "arguments": {"id": id}});
+            let refused = host.asked(id, "tools/call", params).await;
+            let facts = &refused["result"]["_meta"]["ridethrough/doubt"];
+            assert_eq!(facts["status"], 401, "{refused}");
+        }
+        host.call(3, "hello").await;
+
+        let answer = host.hear_json().await;
+        assert!(answer["result"].is_object(), "{answer}");
+        assert_eq!(stage.world.token_forms("refresh_token").len(), 0);
+    }
+}
+
 #[tokio::test]
 async fn fifty_calls_cost_no_request_and_people_are_told_once() {
     let stage = Stage::new().await;

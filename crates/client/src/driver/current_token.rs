@@ -74,21 +74,27 @@ impl CurrentToken {
     }
 
     /// Asks for a better token than the one in force, or for the first one.
-    pub(super) fn renew(&mut self, rejected: CredentialsId, challenge: Option<Challenge>) {
+    pub(super) fn renew(
+        &mut self,
+        rejected: CredentialsId,
+        challenge: Option<Challenge>,
+        is_suspicion: bool,
+    ) {
         // Nothing polls it while a question is open, and it may hold a lock that the answer needs.
         self.unasked.clear();
-        self.question = Some(self.ask(HookQuestion::Better(rejected), challenge));
+        self.question = Some(self.ask(HookQuestion::Better(rejected), challenge, is_suspicion));
     }
 
     /// Asks for a token with more scope than the one in force.
     pub(super) fn request_scope(&mut self, challenge: Challenge) {
-        self.scope_question = Some(self.ask(HookQuestion::Scope, Some(challenge)));
+        self.scope_question = Some(self.ask(HookQuestion::Scope, Some(challenge), false));
     }
 
     fn ask(
         &self,
         question: HookQuestion,
         challenge: Option<Challenge>,
+        is_suspicion: bool,
     ) -> BoxFuture<'static, Renewed> {
         let (hook, token, has_asked) = (self.hook.clone(), self.token.clone(), self.has_asked);
         let asking = async move {
@@ -97,8 +103,8 @@ impl CurrentToken {
                 // A hook without a token yet is no failure: the server may not ask for one.
                 Some(hook) if !has_asked => Ok(hook.token(None).await.unwrap_or(None)),
                 Some(hook) => {
-                    let refused = Refused { token: token.as_ref(), challenge: challenge.as_ref() };
-                    hook.token(Some(refused)).await
+                    let (token, challenge) = (token.as_ref(), challenge.as_ref());
+                    hook.token(Some(Refused { token, challenge, is_suspicion })).await
                 }
             }
         };
@@ -221,7 +227,7 @@ mod tests {
         let waiting = poll_fn(|context| token.poll_renewed(context)).now_or_never();
         assert!(waiting.is_none());
 
-        token.renew(CredentialsId::new(0), None);
+        token.renew(CredentialsId::new(0), None, false);
 
         let asking = poll_fn(|context| token.poll_renewed(context));
         let brought = timeout(Duration::from_secs(60), asking).await.expect("it holds the lock");

@@ -252,8 +252,8 @@ impl Driver {
             Action::Drain { attempt, within, bytes } => {
                 self.attempts.order(attempt, Order::Drain(Bounds { within, bytes }));
             }
-            Action::RenewCredentials { rejected, challenge } => {
-                self.token.renew(rejected, challenge);
+            Action::RenewCredentials { rejected, challenge, is_suspicion } => {
+                self.token.renew(rejected, challenge, is_suspicion);
             }
             Action::RequestScope { challenge } => self.token.request_scope(challenge),
             Action::Send(outgoing) => {

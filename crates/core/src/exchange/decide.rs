@@ -35,8 +35,9 @@ pub(crate) enum Step {
     DoubtCredentials,
     /// End the exchange.
     Finish(Result<Answer, Ending>),
-    /// Row 22: get the credentials that the server asked for, then go on.
-    RenewCredentials { then: Then, challenge: Option<Challenge> },
+    /// Row 22: get the credentials that the server asked for, then go on. On a suspicion, the server takes those
+    /// in force for other requests.
+    RenewCredentials { then: Then, challenge: Option<Challenge>, is_suspicion: bool },
     /// Row 5: renew the session, then send again.
     RenewSession,
     /// Row 23: get more scope, then send again.
@@ -176,15 +177,9 @@ impl Exchange {
                 stop(Kind::rejected(status), Reason::Status(status))
             }
             PostReading::Suspected(suspicion) => Step::Doubt(HeldBack::Session(*suspicion)),
-            PostReading::Unauthorized { challenge: None, .. } if !rules.is_safe => {
-                Step::DoubtCredentials
-            }
+            PostReading::Unauthorized { challenge: None, .. } => Step::DoubtCredentials,
             PostReading::Unauthorized { challenge, answer } => {
-                let delivery = match challenge {
-                    Some(_) => Delivery::Refused,
-                    None => Delivery::Unknown,
-                };
-                self.counters.note(delivery);
+                self.counters.note(Delivery::Refused);
                 or_answer(self.unauthorized(rules, Then::Send, challenge), answer)
             }
         }

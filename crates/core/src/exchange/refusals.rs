@@ -100,7 +100,12 @@ impl Exchange {
             return self.unauthorized(rules, Then::Send, None);
         }
         self.counters.note(Delivery::Unknown);
-        stop(Kind::Unauthorized, Reason::Rule("a harmless request was not refused likewise"))
+        if !rules.is_safe || self.counters.credentials_renewed {
+            let why = "a harmless request was not refused likewise";
+            return stop(Kind::Unauthorized, Reason::Rule(why));
+        }
+        self.counters.credentials_renewed = true;
+        Step::RenewCredentials { then: Then::Send, challenge: None, is_suspicion: true }
     }
 
     /// Row 22: renews the credentials, once per call.
@@ -120,7 +125,7 @@ impl Exchange {
             );
         }
         self.counters.credentials_renewed = true;
-        Step::RenewCredentials { then, challenge }
+        Step::RenewCredentials { then, challenge, is_suspicion: false }
     }
 
     /// Row 23: asks for more scope, at most twice.

@@ -158,7 +158,7 @@ fn a_bare_401_is_believed_once_a_harmless_request_is_refused_likewise() {
 
     rig.status(&question, 401);
 
-    assert_eq!(rig.credentials_asked, 1);
+    assert_eq!((rig.credentials_asked, rig.is_suspicion), (1, false));
     rig.bring_credentials(Ok(()));
     for id in ids {
         let again = rig.post();
@@ -186,6 +186,7 @@ fn a_bare_401_of_a_server_that_answers_otherwise_leaves_an_unsafe_call_in_doubt(
         assert_eq!(rig.kind(id), Kind::Unauthorized);
         assert!(rig.error(id).may_have_run());
         assert_eq!(rig.credentials_asked, 1, "later calls may do better");
+        assert!(rig.is_suspicion, "a hook must not send a person to log in");
         rig.bring_credentials(Ok(()));
         rig.nothing_sent();
     }
@@ -225,17 +226,60 @@ fn a_late_bare_401_of_credentials_that_were_never_asked_about_is_in_doubt() {
 }
 
 #[test]
-fn a_safe_call_that_got_a_bare_401_goes_out_again_without_a_question() {
+fn a_safe_call_that_got_a_bare_401_goes_out_again_whatever_the_question_says() {
+    for brought in [Ok(()), Err(NoCredentials::new())] {
+        let mut rig = Rig::connected();
+        let id = rig.list();
+        let post = rig.post();
+        rig.status(&post, 401);
+        let question = rig.post();
+        rig.reply(&question, "{}");
+        assert!(rig.is_suspicion, "the server lives under these credentials");
+
+        rig.bring_credentials(brought);
+
+        let again = rig.call_sent();
+        rig.reply(&again, "{}");
+        assert_eq!(rig.result(id), "{}");
+    }
+}
+
+#[test]
+fn a_safe_call_that_alone_gets_a_bare_401_ends_at_the_second() {
     let mut rig = Rig::connected();
     let id = rig.list();
+    for _ in 0..2 {
+        let post = rig.call_sent();
+        rig.status(&post, 401);
+        rig.sent.retain(|it| method(it).as_deref() != Some("notifications/cancelled"));
+        let question = rig.post();
+        rig.reply(&question, "{}");
+        rig.bring_credentials(Err(NoCredentials::new()));
+    }
+
+    assert_eq!(rig.kind(id), Kind::Unauthorized);
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_hook_that_was_asked_on_a_suspicion_is_asked_again_once_it_is_certain() {
+    let mut rig = Rig::connected();
+    rig.call("deploy");
     let post = rig.post();
-
+    let late = rig.call("late");
+    let sent = rig.post();
     rig.status(&post, 401);
-    rig.bring_credentials(Ok(()));
+    let question = rig.post();
+    rig.reply(&question, "{}");
+    assert!(rig.is_suspicion);
+    rig.challenge(&sent);
+    assert_eq!(rig.credentials_asked, 1, "the hook is at work");
 
-    let again = rig.call_sent();
-    rig.reply(&again, "{}");
-    assert_eq!(rig.result(id), "{}");
+    rig.bring_credentials(Err(NoCredentials::new()));
+
+    assert_eq!((rig.credentials_asked, rig.is_suspicion), (2, false));
+    rig.bring_credentials(Err(NoCredentials::new()));
+    assert_eq!(rig.kind(late), Kind::Unauthorized);
 }
 
 #[test]

@@ -178,6 +178,8 @@ fn a_401_without_a_challenge_and_without_words_of_a_session_is_about_credentials
 
     let nobodys = r#"{"id":null,"error":{"code":-32000,"message":"Unauthorized"}}"#;
     rig.answer(&post, 401, Content::Json, nobodys);
+    let question = rig.post();
+    rig.answer(&question, 401, Content::Json, nobodys);
 
     assert_eq!(rig.credentials_asked, 1);
 }

@@ -34,6 +34,8 @@ pub(crate) struct Rig {
     pub(crate) aborted: Vec<AttemptId>,
     pub(crate) drained: Vec<AttemptId>,
     pub(crate) credentials_asked: usize,
+    /// Whether the hook was told, when it was asked last, that the credentials may be good.
+    pub(crate) is_suspicion: bool,
     pub(crate) scope_asked: usize,
     rejected: CredentialsId,
     /// What the server asked for, as the credentials hook was told.
@@ -87,6 +89,7 @@ impl Rig {
             aborted: Vec::new(),
             drained: Vec::new(),
             credentials_asked: 0,
+            is_suspicion: false,
             scope_asked: 0,
             rejected: CredentialsId::default(),
             challenged: None,
@@ -441,10 +444,11 @@ impl Rig {
                     assert_eq!((within, bytes), (secs(2), 64 * 1024), "row 15's bounds");
                     self.drained.push(attempt);
                 }
-                Output::Act(Action::RenewCredentials { rejected, challenge }) => {
+                Output::Act(Action::RenewCredentials { rejected, challenge, is_suspicion }) => {
                     self.credentials_asked += 1;
                     self.rejected = rejected;
                     self.challenged = challenge;
+                    self.is_suspicion = is_suspicion;
                 }
                 Output::Act(Action::RequestScope { .. }) => self.scope_asked += 1,
                 Output::Act(Action::Send(request)) => self.take(request),

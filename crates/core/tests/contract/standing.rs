@@ -340,6 +340,8 @@ fn a_call_that_is_refused_too_ends_those_that_waited_for_better_credentials() {
     let waiting = rig.call("two");
     rig.challenge(&post);
 
+    // The first question was asked on a suspicion.
+    rig.bring_credentials(Err(ridethrough_core::NoCredentials::new()));
     rig.bring_credentials(Err(ridethrough_core::NoCredentials::new()));
 
     rig.nothing_sent();

@@ -14,7 +14,7 @@ use ridethrough_oauth_core::store::GrantRecord;
 use tokio::time::timeout;
 
 use super::others::{Turn, WantedLogin};
-use super::{LoginRule, TokenSource};
+use super::{LoginRule, TokenSource, none};
 use crate::error::LoginFailure;
 
 impl TokenSource {
@@ -33,6 +33,9 @@ impl TokenSource {
         refused: Refused<'_>,
     ) -> Result<Option<Token>, NoCredentials> {
         self.remember_store().await;
+        if refused.is_suspicion {
+            return self.other_token(refused).await;
+        }
         let challenges = refused.challenge.map(read).unwrap_or_default();
         self.memory().challenges = challenges.clone();
         if let Some(Demand::MoreScope(scopes)) = challenges.demand(StatusCode::FORBIDDEN) {
@@ -65,6 +68,19 @@ impl TokenSource {
         let now = self.context.now();
         let effect = self.memory().grant().token_refused(now, &token, AccessRefusal::Token);
         self.settle(effect.unwrap_or(Effect::GiveUp), LoginRule::IfNeeded).await
+    }
+
+    /// Another token than one that the server accepts for other requests: only if there is one already, or if time
+    /// has come to renew it. No person is asked, and the refusal is not remembered.
+    async fn other_token(
+        self: &Arc<Self>,
+        refused: Refused<'_>,
+    ) -> Result<Option<Token>, NoCredentials> {
+        let is_live = self.memory().usable_token(self.context.now()).is_some();
+        if is_live && self.current(refused.token).is_some() {
+            return Err(none("the server accepts this token for other requests"));
+        }
+        self.settle(self.want_token(), LoginRule::Never).await
     }
 
     /// Waits for a token that takes the place of the one that was given out. Nobody is asked to log in.

@@ -75,11 +75,16 @@ impl Calls {
             }
             Step::Finish(Ok(answer)) => self.answered(base, now, id, answer, None),
             Step::Finish(Err(ending)) => self.end(base, now, id, ending),
-            Step::RenewCredentials { then, challenge } => {
+            Step::RenewCredentials { then, challenge, is_suspicion } => {
                 self.hiccup(base, now, id, Reason::Nothing, Remedy::RenewCredentials);
                 let rejected = self.credentials_of(base, id);
                 self.wait(base, now, id, Waiting::Credentials(then));
-                base.credentials.renew(&mut base.cx, now, rejected, challenge);
+                let (cx, credentials) = (&mut base.cx, &mut base.credentials);
+                if is_suspicion {
+                    credentials.renew_on_suspicion(cx, now, rejected, challenge);
+                } else {
+                    credentials.renew(cx, now, rejected, challenge);
+                }
             }
             Step::RenewSession => self.renew_for(base, now, id),
             Step::RequestScope(challenge) => {

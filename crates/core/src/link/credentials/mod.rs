@@ -28,9 +28,8 @@ use step_up::StepUp;
 /// Whether the credentials in force are good, and whether better ones are on their way.
 #[derive(Debug, Default)]
 pub(crate) struct Credentials {
-    /// Better than which credentials the hook was asked for, until it comes back. It may be a person logging
-    /// in, who is not asked twice.
-    asked: Option<CredentialsId>,
+    /// What the hook was asked for, until it comes back. It may be a person logging in, who is not asked twice.
+    asked: Option<Asked>,
     /// Whether calls wait for the hook.
     is_renewing: bool,
     /// Whether only the standing stream was refused, or one call, without a challenge. Other calls are the better
@@ -40,6 +39,15 @@ pub(crate) struct Credentials {
     is_missing: bool,
     /// Whether more scope is on its way.
     step_up: StepUp,
+}
+
+/// A question to the hook for better credentials.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    /// Those that were refused.
+    rejected: CredentialsId,
+    /// Whether the hook was told that they may be good.
+    is_suspicion: bool,
 }
 
 impl Credentials {
@@ -71,6 +79,32 @@ impl Credentials {
         challenge: Option<Challenge>,
     ) {
         self.is_in_doubt = false;
+        self.begin(cx, now, rejected, challenge, false);
+    }
+
+    /// Asks the hook for better credentials than those that the standing stream, or one call alone, was refused
+    /// with. Without a challenge, nothing but this one refusal says that they are bad, and the hook is told so.
+    pub(crate) fn renew_on_suspicion(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        rejected: CredentialsId,
+        challenge: Option<Challenge>,
+    ) {
+        let is_only_witness = self.is_in_doubt || !self.is_renewing;
+        let is_suspicion = challenge.is_none();
+        self.begin(cx, now, rejected, challenge, is_suspicion);
+        self.is_in_doubt = is_only_witness && self.is_renewing;
+    }
+
+    fn begin(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        rejected: CredentialsId,
+        challenge: Option<Challenge>,
+        is_suspicion: bool,
+    ) {
         if self.is_renewing {
             return;
         }
@@ -81,23 +115,9 @@ impl Credentials {
         self.is_renewing = true;
         cx.timers.set(Timer::Credentials, Some(now + LIMIT));
         if self.asked.is_none() {
-            self.asked = Some(rejected);
-            cx.act(Action::RenewCredentials { rejected, challenge });
+            self.asked = Some(Asked { rejected, is_suspicion });
+            cx.act(Action::RenewCredentials { rejected, challenge, is_suspicion });
         }
-    }
-
-    /// Asks the hook for better credentials than those that the standing stream, or one call alone, was refused
-    /// with.
-    pub(crate) fn renew_on_suspicion(
-        &mut self,
-        cx: &mut Context,
-        now: Moment,
-        rejected: CredentialsId,
-        challenge: Option<Challenge>,
-    ) {
-        let is_only_witness = self.is_in_doubt || !self.is_renewing;
-        self.renew(cx, now, rejected, challenge);
-        self.is_in_doubt = is_only_witness && self.is_renewing;
     }
 
     /// Handles the hook's reply: better credentials, or none.
@@ -108,13 +128,17 @@ impl Credentials {
         rejected: CredentialsId,
         renewed: Result<(), NoCredentials>,
     ) {
-        let is_reply = self.asked == Some(rejected);
+        let reply_to = self.asked.take_if(|it| it.rejected == rejected);
+        let is_reply = reply_to.is_some();
         let is_current = rejected == cx.credentials;
-        if is_reply {
-            self.asked = None;
-        }
+        // The hook did not do its best: what has become certain meanwhile it was not told.
+        let asked_too_little = reply_to.is_some_and(|it| it.is_suspicion) && !self.is_in_doubt;
         match renewed {
             Ok(()) if is_reply || is_current => self.put_in_force(cx),
+            Err(_) if asked_too_little && self.is_renewing => {
+                self.is_renewing = false;
+                self.renew(cx, now, cx.credentials, None);
+            }
             Err(none) if is_current && self.is_renewing => self.failed(cx, &none),
             // Credentials that came by a step-up while the hook was at work have been refused, too.
             Err(_) if is_reply && self.is_renewing => {

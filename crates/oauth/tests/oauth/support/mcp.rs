@@ -22,6 +22,7 @@ pub(super) fn answer(state: &mut State, _: &'static str, request: &Request) -> A
     let token = request.headers.get("authorization").and_then(|it| it.strip_prefix(scheme));
     let token = token.map(str::trim_start);
     let scope = token.and_then(|token| state.access.get(token)).cloned();
+    let scope = scope.or_else(|| state.wants_no_token.then(String::new));
     let Some(scope) = scope.filter(|_| !state.refuses_all_tokens) else {
         let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", state.mcp);
         // Carelessly written servers repeat the token.
@@ -77,6 +78,8 @@ fn message(tools: &[&str], body: &str, scope: &str, token: &str) -> Answer {
                 json!({"jsonrpc": "2.0", "id": message["id"], "error": error}),
             );
         }
+        // Frameworks pass on what the service behind a tool said.
+        Some("tools/call") if message["params"]["name"] == "behind" => return Answer::new(401, ""),
         // Some servers repeat the request.
         Some("tools/call") if message["params"]["name"] == "repeat" => {
             json!({"content": [{"type": "text", "text": token}]})

@@ -53,6 +53,8 @@ pub(crate) struct State {
     pub(crate) advertises_iss: bool,
     pub(crate) denies_login: bool,
     pub(crate) refuses_all_tokens: bool,
+    /// Whether the MCP server also serves requests without a token.
+    pub(crate) wants_no_token: bool,
     pub(crate) registers: bool,
     pub(crate) client_id_metadata: bool,
     pub(crate) knows_revocation: bool,
@@ -165,6 +167,7 @@ impl State {
             advertises_iss: false,
             denies_login: false,
             refuses_all_tokens: false,
+            wants_no_token: false,
             registers: true,
             client_id_metadata: false,
             knows_revocation: true,
