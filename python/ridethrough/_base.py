@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Union
 
 from . import _items
+from ._doubt import DoubtRepeat, number_of
 from ._link import Link
 from .errors import CallError, ServerError, call_error, server_error
 from .model import JSON, Event, Notification, Progress, Root
@@ -74,12 +75,15 @@ class Base:
         client_info: Mapping[str, str] | None = None,
         message_limit: int | None = None,
         root_certificates: str | None = None,
+        doubt_repeat: DoubtRepeat = "hold",
     ) -> None:
         settings: dict[str, Any] = {**place, "policy": (policy or Policy())._settings()}
+        settings["doubt_repeat"] = doubt_repeat
         if headers:
             settings["headers"] = dict(headers)
         if callable(token):
             settings["asks_for_tokens"] = True
+            settings["caller"] = number_of(token)
         elif token is not None:
             settings["token"] = token
         if oauth is not None:

@@ -59,7 +59,7 @@ class Client(Base):
         """Creates a client.
 
         The settings are `headers`, `token`, `oauth`, `policy`, `on_event`, `on_notification`, `sampling`,
-        `elicitation`, `roots`, `client_info`, `message_limit` and `root_certificates`; all are optional.
+        `elicitation`, `roots`, `client_info`, `message_limit`, `root_certificates` and `doubt_repeat`; all are optional.
         """
         super().__init__({"url": url}, **settings)
         self._begin()

@@ -10,6 +10,7 @@ from fastmcp.client.transports import ClientTransport
 from mcp import ClientSession
 
 from ._base import EventFn
+from ._doubt import DoubtForm, DoubtRepeat
 from .mcp._functions import _header_settings
 from .mcp._transport import LinkTransport
 from .mcp import _sdk
@@ -21,6 +22,9 @@ class RideTransport(ClientTransport):
 
         async with fastmcp.Client(RideTransport("https://example.com/mcp")) as client:
             await client.call_tool("echo", {"text": "hello"})
+
+    That a call of a tool may have run is told by an error, in which `ridethrough.mcp.facts` finds more: of a result
+    FastMCP raises the words alone. An equal call is then not sent for a while; with `doubt_repeat="allow"` it is.
     """
 
     def __init__(
@@ -32,6 +36,8 @@ class RideTransport(ClientTransport):
         http_client: Any = None,
         policy: Policy | None = None,
         on_event: EventFn | None = None,
+        doubt: DoubtForm = "error",
+        doubt_repeat: DoubtRepeat = "hold",
     ) -> None:
         self.url = url
         self._settings: dict[str, Any] = {"url": url, **_header_settings(dict(headers or {}))}
@@ -40,6 +46,8 @@ class RideTransport(ClientTransport):
         self._http_client = http_client
         self._policy = policy
         self._on_event = on_event
+        self._doubt: DoubtForm = doubt
+        self._doubt_repeat: DoubtRepeat = doubt_repeat
 
     @contextlib.asynccontextmanager
     async def connect_session(self, **session_kwargs: Any) -> AsyncIterator[ClientSession]:
@@ -50,6 +58,8 @@ class RideTransport(ClientTransport):
             http_client=self._http_client,
             policy=self._policy,
             on_event=self._on_event,
+            doubt=self._doubt,
+            doubt_repeat=self._doubt_repeat,
             yields_session_id=_sdk.IS_V1,
         )
         async with transport as streams:

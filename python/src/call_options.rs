@@ -11,7 +11,7 @@ use serde::Deserialize;
 pub(crate) struct CallOptions {
     /// The time of the call, in seconds.
     timeout: Option<f64>,
-    idempotent: bool,
+    pub(crate) idempotent: bool,
     fresh: bool,
     pub(crate) progress: bool,
     headers: BTreeMap<String, String>,

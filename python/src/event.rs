@@ -68,6 +68,19 @@ pub(crate) fn json(seen: &Seen, least: Level) -> Option<Vec<u8>> {
     Some(told.to_string().into_bytes())
 }
 
+/// Returns the event of a call that was not sent, because it repeats one that may have run.
+pub(crate) fn of_held_repeat(tool: Option<&str>) -> Vec<u8> {
+    let told = json!({
+        "name": "repeatHeld",
+        "level": Level::Warning.as_str(),
+        "message": "a repeat of a call that may have run was not sent",
+        "method": "tools/call",
+        "tool": tool,
+        "mayHaveRun": true,
+    });
+    told.to_string().into_bytes()
+}
+
 fn add_call(told: &mut Value, event: &Event) {
     match event {
         Event::CallEnded { call, kind, attempts, elapsed, delivery, .. } => {

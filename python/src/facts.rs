@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use ridethrough::Json;
 use ridethrough::error::CallError;
+use ridethrough::event::Answer;
+use ridethrough::machine::{Doubt, DoubtForm};
 use serde::Serialize;
 
 /// The facts as Python reads them; the names are those of the `rmcp` adapter.
@@ -38,6 +41,15 @@ impl Facts {
     pub(crate) fn json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("made of numbers and strings")
     }
+}
+
+/// Returns the facts of a call that was not sent, because it repeats one that may have run: those of that one.
+pub(crate) fn of_repeat(doubt: &Doubt) -> Json {
+    let (Answer::Error(told) | Answer::Result(told)) = doubt.answer_to_repeat(DoubtForm::Error);
+    let [facts, words] = told.pick(["data", "message"]);
+    let facts = facts.unwrap_or_else(Json::empty_object);
+    let words = words.into_iter().flat_map(|it| [("report", it.clone()), ("message", it)]);
+    facts.with_members(words.map(|(name, it)| (name.to_owned(), it)))
 }
 
 /// Returns a time in milliseconds, rounded up, so that a wait is never reported too short.

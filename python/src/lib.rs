@@ -19,6 +19,7 @@ mod messages;
 mod platform;
 mod porter;
 mod queue;
+mod repeats;
 mod runtime;
 mod sdk;
 mod settings;

@@ -19,8 +19,9 @@ use crate::event::Level;
 use crate::messages::{self, SdkMessage};
 use crate::porter::{CallKey, Ending, Porter, PorterCommand, Running};
 use crate::queue::{Item, ItemKind, Queue};
+use crate::repeats::Repeats;
 use crate::runtime::{self, ForkAge};
-use crate::sdk::{self, begun, greeted};
+use crate::sdk::{self, begun, greeted, held};
 use crate::settings::{Prepared, Settings, Speaks};
 use crate::tokens::TokenRequests;
 
@@ -38,6 +39,7 @@ struct Parts {
     porter: UnboundedSender<PorterCommand>,
     carried: Option<Arc<Carried>>,
     tokens: Option<Arc<TokenRequests>>,
+    repeats: Arc<Repeats>,
     runtime: Handle,
 }
 
@@ -59,6 +61,7 @@ impl Link {
         let settings: Settings = serde_json::from_slice(settings).map_err(invalid)?;
         let runtime = runtime::handle().map_err(PyOSError::new_err)?;
         let queue = Queue::new();
+        let repeats = settings.repeats().map_err(PyValueError::new_err)?;
         let prepared = settings.prepare(&queue).map_err(PyValueError::new_err)?;
         let Prepared { builder, carried, tokens, wording, speaks } = prepared;
         let client = {
@@ -79,7 +82,8 @@ impl Link {
             running: Running::default(),
         };
         runtime.spawn(carrying.run());
-        let parts = Parts { client, queue, porter, carried, tokens, runtime };
+        let repeats = Repeats::new(repeats);
+        let parts = Parts { client, queue, porter, carried, tokens, repeats, runtime };
         Ok(Self { age: ForkAge::current(), parts: Some(parts) })
     }
 
@@ -122,6 +126,13 @@ impl Link {
             Some(options) => serde_json::from_slice(options).map_err(invalid)?,
             None => CallOptions::default(),
         };
+        if !options.idempotent
+            && let Some(doubt) = parts.repeats.held(method, params.as_ref())
+        {
+            parts.tell(held(messages::repeat_ended(number, &doubt), params.as_ref()));
+            return Ok(());
+        }
+        let watched = parts.repeats.watch(method, params.as_ref());
         let mut call = options.apply(parts.client.request(method, params));
         if options.progress {
             let queue = parts.queue.clone();
@@ -132,8 +143,12 @@ impl Link {
                 queue.push(Item::new(ItemKind::Progress, number, told.to_string()));
             });
         }
-        let call = call.answer().map(move |outcome| messages::ended(number, outcome)).boxed();
-        parts.begin(CallKey::Number(number), call);
+        let call = call.answer().map(move |outcome| {
+            // A program is told by an exception, whatever the form.
+            let _ = watched.and_then(|it| it.ended(&outcome));
+            messages::ended(number, outcome)
+        });
+        parts.begin(CallKey::Number(number), call.boxed());
         Ok(())
     }
 
@@ -206,7 +221,7 @@ impl Link {
             None => CallOptions::default(),
         };
         let tag = parts.carried.is_some().then_some(tag);
-        if let Some(command) = sdk::taken(&parts.client, &message, tag, &options) {
+        if let Some(command) = sdk::taken(&parts.client, &parts.repeats, &message, tag, &options) {
             parts.tell(command);
         }
         Ok(())

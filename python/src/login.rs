@@ -9,7 +9,7 @@ use ridethrough::{Client, ClientBuilder};
 use ridethrough_oauth::person::{Browser, Terminal};
 use ridethrough_oauth::store::FileStore;
 use ridethrough_oauth::{KeepClient, OAuth, RedirectTo, Secret, Status};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -17,7 +17,7 @@ use crate::call_options::seconds;
 use crate::runtime;
 
 /// A login as Python describes it.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OAuthSettings {
     name: String,

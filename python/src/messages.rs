@@ -6,11 +6,12 @@ use bytes::Bytes;
 use ridethrough::Json;
 use ridethrough::error::CallError;
 use ridethrough::event::{Answer, Delivered, QuestionId};
+use ridethrough::machine::Doubt;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
-use crate::facts::Facts;
+use crate::facts::{self, Facts};
 use crate::queue::{Item, ItemKind};
 
 /// A message as the SDK writes it.
@@ -53,6 +54,19 @@ pub(crate) fn response(id: &str, outcome: Result<Answer, CallError>) -> Item {
     }
 }
 
+/// Returns the end of a call that was not sent, for a program that gave the call this number.
+pub(crate) fn repeat_ended(number: u64, doubt: &Doubt) -> Item {
+    Item::new(ItemKind::Failure, number, facts::of_repeat(doubt).as_bytes().clone())
+}
+
+/// Returns the error for a request of the SDK that was not sent, because it repeats one that may have run.
+pub(crate) fn repeat_refused(id: &str, doubt: &Doubt) -> Item {
+    let facts = facts::of_repeat(doubt);
+    let words = facts.member("report").and_then(|it| it.read::<String>()).unwrap_or_default();
+    let told = serde_json::to_value(facts.read::<&RawValue>()).expect("it is JSON");
+    message(id, "error", error(MAY_HAVE_RUN, &words, &told).into())
+}
+
 /// Returns a server's error, without anything that could pass for the client's facts.
 fn without_facts(error: &Json) -> Cow<'_, Json> {
     let Some(data) = error.member("data").filter(|data| data.member(NAME).is_some()) else {
@@ -77,6 +91,10 @@ fn failure(error: &CallError) -> String {
         (DID_NOT_RUN, facts.report.clone())
     };
     let facts = serde_json::to_value(&facts).expect("made of numbers and strings");
+    self::error(code, &words, &facts)
+}
+
+fn error(code: i64, words: &str, facts: &Value) -> String {
     json!({ "code": code, "message": words, "data": { NAME: facts } }).to_string()
 }
 

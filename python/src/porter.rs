@@ -35,6 +35,11 @@ pub(crate) enum PorterCommand {
         call: Ending,
     },
     Cancel(CallKey),
+    /// Ends a call that is not sent, and tells of it.
+    EndHeld {
+        item: Item,
+        event: Vec<u8>,
+    },
     /// Runs a future that Python does not wait for.
     Perform(BoxFuture<'static, ()>),
     Watch(Events, Level),
@@ -135,6 +140,12 @@ impl Porter {
                     handle.abort();
                 }
             }
+            PorterCommand::EndHeld { item, event } => {
+                if self.events.is_some() {
+                    self.queue.push(Item::new(ItemKind::Event, 0, event));
+                }
+                self.queue.push(item);
+            }
             PorterCommand::Perform(other) => self.running.others.push(other),
             // Another reader: the events that are on their way to the first would be lost with the stream.
             PorterCommand::Watch(events, level) => match &mut self.events {
@@ -163,9 +174,13 @@ impl Porter {
     /// Lets calls that begin on a closed client end with the client's own error.
     async fn refuse_the_rest(mut self) {
         while let Some(command) = self.commands.recv().await {
-            if let PorterCommand::Begin { call, .. } = command {
-                let item = call.await;
-                self.queue.push(item);
+            match command {
+                PorterCommand::Begin { call, .. } => {
+                    let item = call.await;
+                    self.queue.push(item);
+                }
+                PorterCommand::EndHeld { item, .. } => self.queue.push(item),
+                _ => {}
             }
         }
     }

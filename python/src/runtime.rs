@@ -11,6 +11,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use tokio::runtime::{Builder, Handle, Runtime};
 
+use crate::repeats;
+
 /// The number of forks that led to this process, recorded in everything that it makes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ForkAge(u64);
@@ -62,6 +64,7 @@ pub(crate) fn after_fork() {
     if let Ok(mut runtime) = RUNTIME.try_lock() {
         std::mem::forget(runtime.take());
     }
+    repeats::forget();
 }
 
 static FORKS: AtomicU64 = AtomicU64::new(0);

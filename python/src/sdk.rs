@@ -3,6 +3,8 @@
 //! The SDK believes that it speaks to a server. The link makes the handshake, listens and cancels by itself, so
 //! those messages are answered or dropped here, and the rest are calls.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use ridethrough::error::{CallError, Error};
@@ -12,13 +14,17 @@ use ridethrough::{Client, Json};
 
 use crate::call_options::CallOptions;
 use crate::carried::TAG;
+use crate::event;
 use crate::messages::{self, SdkMessage, part};
-use crate::porter::{CallKey, Ending, PorterCommand};
+use crate::porter::{CallKey, PorterCommand};
+use crate::queue::Item;
+use crate::repeats::Repeats;
 
 /// Returns what the porter does about a message. A tag, if there is one, comes back with each HTTP request that
 /// is made for it.
 pub(crate) fn taken(
     client: &Client,
+    repeats: &Arc<Repeats>,
     message: &SdkMessage<'_>,
     tag: Option<u64>,
     options: &CallOptions,
@@ -26,8 +32,8 @@ pub(crate) fn taken(
     let params = message.params.map(part);
     match (message.id, message.method.as_deref()) {
         (Some(id), Some(method)) => {
-            let call = call(client, id.get(), method, params, tag, options);
-            Some(PorterCommand::Begin { key: CallKey::Id(id.get().into()), call })
+            let request = SdkRequest { client, repeats, id: id.get(), method, params };
+            Some(request.taken(tag, options))
         }
         (None, Some(method)) => notice(client, method, params),
         (Some(id), None) => reply(id.get(), message),
@@ -35,39 +41,82 @@ pub(crate) fn taken(
     }
 }
 
-fn call(
-    client: &Client,
-    id: &str,
-    method: &str,
+struct SdkRequest<'a> {
+    client: &'a Client,
+    repeats: &'a Arc<Repeats>,
+    id: &'a str,
+    method: &'a str,
     params: Option<Json>,
-    tag: Option<u64>,
-    options: &CallOptions,
-) -> Ending {
-    let id = id.to_owned();
-    match method {
-        "initialize" => greet(client.clone(), params)
-            .map(move |greeted| messages::response(&id, greeted))
-            .boxed(),
-        // The SDK falls back to `initialize`. Sent on, it would begin a session before the SDK has named its
-        // identity, and a server that is down would cost the SDK its whole patience.
-        "server/discover" => {
-            let refused = Answer::refusal(-32601, "Method not found");
-            std::future::ready(messages::response(&id, Ok(refused))).boxed()
-        }
-        _ => {
-            let stamped = params.as_ref().and_then(stamped);
-            let mut call = options.apply(client.request(method, params));
-            if let Some(identity) = stamped {
-                client.set_identity(identity);
-                // In the revision without a handshake the SDK provides what a server asks for itself, and
-                // describes its requests in headers.
-                call = call.passing_input().own_routing_headers();
+}
+
+impl SdkRequest<'_> {
+    fn taken(self, tag: Option<u64>, options: &CallOptions) -> PorterCommand {
+        let id = self.id.to_owned();
+        let call = match self.method {
+            "initialize" => greet(self.client.clone(), self.repeats.clone(), self.params)
+                .map(move |greeted| messages::response(&id, greeted))
+                .boxed(),
+            // The SDK falls back to `initialize`. Sent on, it would begin a session before the SDK has named its
+            // identity, and a server that is down would cost the SDK its whole patience.
+            "server/discover" => {
+                let refused = Answer::refusal(-32601, "Method not found");
+                std::future::ready(messages::response(&id, Ok(refused))).boxed()
             }
-            if let Some(tag) = tag {
-                call = call.header(TAG, tag.to_string());
-            }
-            call.answer().map(move |outcome| messages::response(&id, outcome)).boxed()
+            _ => return self.called(tag, options),
+        };
+        PorterCommand::Begin { key: CallKey::Id(self.id.into()), call }
+    }
+
+    fn called(self, tag: Option<u64>, options: &CallOptions) -> PorterCommand {
+        let Self { client, repeats, id, method, params } = self;
+        let stamped = params.as_ref().and_then(stamped);
+        let is_stamped = stamped.is_some();
+        if let Some(identity) = stamped {
+            repeats.set_client(&identity.info);
+            client.set_identity(identity);
         }
+        if let Some(doubt) = repeats.held(method, params.as_ref()) {
+            let item = match repeats.answer_to_repeat(&doubt) {
+                Some(answer) => messages::response(id, Ok(of_era(answer, is_stamped))),
+                None => messages::repeat_refused(id, &doubt),
+            };
+            return held(item, params.as_ref());
+        }
+        let watched = repeats.watch(method, params.as_ref());
+        let mut call = options.apply(client.request(method, params));
+        if is_stamped {
+            // In the revision without a handshake the SDK provides what a server asks for itself, and
+            // describes its requests in headers.
+            call = call.passing_input().own_routing_headers();
+        }
+        if let Some(tag) = tag {
+            call = call.header(TAG, tag.to_string());
+        }
+        let key = CallKey::Id(id.into());
+        let id = id.to_owned();
+        let call = call.answer().map(move |outcome| {
+            let told = watched.and_then(|it| it.ended(&outcome));
+            let outcome = told.map_or(outcome, |told| Ok(of_era(told, is_stamped)));
+            messages::response(&id, outcome)
+        });
+        PorterCommand::Begin { key, call: call.boxed() }
+    }
+}
+
+/// Returns the end of a call that is not sent, because it repeats one that may have run.
+pub(crate) fn held(item: Item, params: Option<&Json>) -> PorterCommand {
+    let tool = params.and_then(|it| it.member("name")?.read::<String>());
+    PorterCommand::EndHeld { item, event: event::of_held_repeat(tool.as_deref()) }
+}
+
+/// Returns a result as the revision of the request has it: without sessions each says of what kind it is.
+fn of_era(answer: Answer, is_stamped: bool) -> Answer {
+    match answer {
+        Answer::Result(result) if is_stamped => {
+            let complete = Json::of("complete").expect("a text is JSON");
+            Answer::Result(result.with_members([("resultType".to_owned(), complete)]))
+        }
+        other => other,
     }
 }
 
@@ -107,12 +156,17 @@ fn stamped(params: &Json) -> Option<Identity> {
 }
 
 /// Sets the identity that the SDK names, connects, and stays connected for the server's messages.
-async fn greet(client: Client, params: Option<Json>) -> Result<Answer, CallError> {
+async fn greet(
+    client: Client,
+    repeats: Arc<Repeats>,
+    params: Option<Json>,
+) -> Result<Answer, CallError> {
     let identity = params.and_then(|params| {
         let [info, capabilities] = params.pick(["clientInfo", "capabilities"]);
         Some(Identity { info: info?, capabilities: capabilities? })
     });
     if let Some(identity) = identity {
+        repeats.set_client(&identity.info);
         client.set_identity(identity);
     }
     let greeted = greeted(client.connect().await);

@@ -5,19 +5,21 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ridethrough::machine::{DoubtForm, DoubtRepeat};
 use ridethrough::model::Root;
 use ridethrough::policy::TrustHints;
 use ridethrough::transport::Endpoint;
 use ridethrough::{ClientBuilder, Command, Era, RetryPolicy, Stderr};
 use ridethrough_oauth::ClientBuilderExt;
-use serde::Deserialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::call_options::seconds;
 use crate::carried::{Carried, CarriedTransport};
 use crate::login::OAuthSettings;
 use crate::porter::Wording;
 use crate::queue::Queue;
+use crate::repeats::RepeatSettings;
 use crate::tokens::{self, AskedTokens, TokenRequests};
 
 #[derive(Deserialize)]
@@ -47,6 +49,12 @@ pub(crate) struct Settings {
     /// Whether the SDK asks for a session without asking for the era first.
     #[serde(default)]
     prefers_session: bool,
+    /// How the SDK is told of a call that may have run.
+    doubt: Option<String>,
+    /// What becomes of a call that is equal to one that may have run.
+    doubt_repeat: Option<String>,
+    /// What identifies the caller besides headers, token and login.
+    caller: Option<Value>,
     client_info: Option<Value>,
     capabilities: Option<Value>,
     roots: Option<Vec<RootSettings>>,
@@ -55,7 +63,7 @@ pub(crate) struct Settings {
     connect_timeout: Option<f64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct CommandSettings {
     program: String,
@@ -104,6 +112,30 @@ pub(crate) enum Speaks {
 }
 
 impl Settings {
+    /// Returns what identifies the callers of the link, and what becomes of their calls that may have run.
+    pub(crate) fn repeats(&self) -> Result<RepeatSettings, String> {
+        let form = match self.doubt.as_deref() {
+            // A program that calls the client itself is told by an exception.
+            None | Some("error") => DoubtForm::Error,
+            Some("result") => DoubtForm::Result,
+            Some(other) => {
+                return Err(format!("`doubt` is `{other}`, must be `result` or `error`"));
+            }
+        };
+        let repeat = match self.doubt_repeat.as_deref() {
+            None | Some("hold") => DoubtRepeat::Hold,
+            Some("allow") => DoubtRepeat::Allow,
+            Some(other) => {
+                return Err(format!("`doubt_repeat` is `{other}`, must be `hold` or `allow`"));
+            }
+        };
+        let principal = json!([self.headers, self.token, self.oauth, self.caller]);
+        let server = json!([self.url, self.command]).to_string();
+        let name = self.client_info.as_ref().and_then(|it| it["name"].as_str());
+        let (principal, client) = (principal.to_string().into(), name.unwrap_or_default().into());
+        Ok(RepeatSettings { form, repeat, principal, server, client })
+    }
+
     pub(crate) fn prepare(self, queue: &Arc<Queue>) -> Result<Prepared, String> {
         let mut builder = match (&self.url, self.command) {
             (Some(url), None) => ridethrough::Client::builder(url),

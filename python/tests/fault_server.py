@@ -39,6 +39,7 @@ class FaultServer:
         self.answers: list[Any] = []
         self.pages = 1
         self.is_endless = False
+        self.is_stateless = False
         self.connections: set[socket.socket] = set()
         self.accepted = 0
         self.call_id: Any = None
@@ -120,7 +121,7 @@ class Handler(BaseHTTPRequestHandler):
             session = uuid.uuid4().hex
             state.sessions.add(session)
             return self.answer(message, INITIALIZED, ("mcp-session-id", session))
-        if self.headers.get("mcp-session-id") not in state.sessions:
+        if not state.is_stateless and self.headers.get("mcp-session-id") not in state.sessions:
             return self.status(404)
         if method == "answer":
             state.answers.append(message)

@@ -365,8 +365,8 @@ def test_install_takes_the_place_of_the_sdks_functions(server: FaultServer) -> N
     sys.modules["some_framework"] = framework
     try:
         assert ridethrough.mcp.install() >= 2
-        assert framework.connect is streamable_http_client
-        assert sdk_http.streamable_http_client is streamable_http_client
+        assert framework.connect is not theirs  # type: ignore[attr-defined]
+        assert sdk_http.streamable_http_client is framework.connect  # type: ignore[attr-defined]
         assert ridethrough.mcp.install() == 0
     finally:
         ridethrough.mcp.uninstall()

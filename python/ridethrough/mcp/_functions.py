@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 import mcp.client.stdio as sdk_stdio
 
 from .._base import EventFn
+from .._doubt import DoubtForm, DoubtRepeat
 from ..policy import Policy
 from . import _sdk
 from ._transport import LinkTransport
@@ -38,11 +39,16 @@ def streamable_http_client(
     policy: Policy | None = None,
     on_event: EventFn | None = None,
     http: Literal["auto", "native"] = "auto",
+    doubt: DoubtForm = "error",
+    doubt_repeat: DoubtRepeat = "hold",
 ) -> AbstractAsyncContextManager[Streams]:
     """Connects to a server at a URL.
 
     A given `http_client` carries the requests, so that its authorization, hooks and proxies stay in force; it
     is not closed. Without one, or with `http="native"`, ridethrough speaks HTTP itself.
+
+    That a call of a tool may have run is told by an error, or with `doubt="result"` by a result that models read. An
+    equal call is then not sent for a while; with `doubt_repeat="allow"` it is.
     """
 
     def check() -> None:
@@ -62,6 +68,8 @@ def streamable_http_client(
         terminate_on_close=terminate_on_close,
         policy=policy,
         on_event=on_event,
+        doubt=doubt,
+        doubt_repeat=doubt_repeat,
         yields_session_id=_sdk.IS_V1,
         check=check,
     )
@@ -79,6 +87,8 @@ async def streamablehttp_client(
     *,
     policy: Policy | None = None,
     on_event: EventFn | None = None,
+    doubt: DoubtForm = "error",
+    doubt_repeat: DoubtRepeat = "hold",
 ) -> AsyncIterator[Streams]:
     """Connects to a server at a URL, with the arguments of this function in `mcp` 1.x.
 
@@ -93,6 +103,8 @@ async def streamablehttp_client(
             terminate_on_close=terminate_on_close,
             policy=policy,
             on_event=on_event,
+            doubt=doubt,
+            doubt_repeat=doubt_repeat,
             yields_session_id=_sdk.IS_V1,
         )
         async with native as streams:
@@ -106,7 +118,13 @@ async def streamablehttp_client(
     make = httpx_client_factory or create_mcp_http_client
     async with make(headers=headers, timeout=times, auth=auth) as client:
         carried = streamable_http_client(
-            url, http_client=client, terminate_on_close=terminate_on_close, policy=policy, on_event=on_event
+            url,
+            http_client=client,
+            terminate_on_close=terminate_on_close,
+            policy=policy,
+            on_event=on_event,
+            doubt=doubt,
+            doubt_repeat=doubt_repeat,
         )
         async with carried as streams:
             yield streams
@@ -118,6 +136,8 @@ def stdio_client(
     *,
     policy: Policy | None = None,
     on_event: EventFn | None = None,
+    doubt: DoubtForm = "error",
+    doubt_repeat: DoubtRepeat = "hold",
 ) -> AbstractAsyncContextManager[Streams]:
     """Starts a local server, and starts it again after it has died.
 
@@ -140,7 +160,14 @@ def stdio_client(
         "directory": None if server.cwd is None else str(server.cwd),
         "stderr": stderr,
     }
-    return LinkTransport({"command": command}, policy=policy, on_event=on_event, check=check)
+    return LinkTransport(
+        {"command": command},
+        policy=policy,
+        on_event=on_event,
+        doubt=doubt,
+        doubt_repeat=doubt_repeat,
+        check=check,
+    )
 
 
 def _stderr(errlog: TextIO) -> str | None:

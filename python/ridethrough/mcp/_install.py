@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -10,16 +11,22 @@ from typing import Any
 import mcp.client.stdio as sdk_stdio
 import mcp.client.streamable_http as sdk_http
 
+from .._doubt import DoubtForm, DoubtRepeat
 from . import _functions
 
 
-def install() -> int:
+def install(*, doubt: DoubtForm = "result", doubt_repeat: DoubtRepeat = "hold") -> int:
     """Replaces the SDK's transports in every module that has imported them; returns how many names changed.
+
+    That a call of a tool may have run is told by a result, because frameworks repeat what is raised and show their
+    models little of it. An equal call is then not sent for a while. What is set here counts for every transport that
+    is opened from now on.
 
     Call it after the imports of the frameworks. A module that is imported later gets the replacement by
     itself, because the SDK's own modules have it.
     """
-    ours = {id(theirs): getattr(_functions, name) for name, theirs in _THEIRS.items()}
+    _settings.update(doubt=doubt, doubt_repeat=doubt_repeat)
+    ours = {id(theirs): _OURS[name] for name, theirs in _THEIRS.items()}
     count = 0
     for name, module in list(sys.modules.items()):
         if name == __package__ or name.startswith(f"{__package__}."):
@@ -42,6 +49,15 @@ def uninstall() -> int:
     return count
 
 
+def _set_by_install(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def connect(*args: Any, **options: Any) -> Any:
+        return function(*args, **{**_settings, **options})
+
+    return connect
+
+
+_settings: dict[str, Any] = {}
 _replaced: list[tuple[ModuleType, str, Any]] = []
 
 # Read when this module is imported: after `install`, the SDK's modules have the replacements.
@@ -54,3 +70,4 @@ _THEIRS: dict[str, Callable[..., Any]] = {
     ]
     if hasattr(module, name)
 }
+_OURS = {name: _set_by_install(getattr(_functions, name)) for name in _THEIRS}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _items
 from .._base import EventFn, dumps, logger
+from .._doubt import DoubtForm, DoubtRepeat, caller_of
 from .._loop import Job, Loop, Waiter, current_loop
 from .._link import Link
 from ..model import Event
@@ -50,6 +51,8 @@ class LinkTransport:
         terminate_on_close: bool = True,
         policy: Policy | None = None,
         on_event: EventFn | None = None,
+        doubt: DoubtForm = "error",
+        doubt_repeat: DoubtRepeat = "hold",
         yields_session_id: bool = False,
         check: Callable[[], None] | None = None,
     ) -> None:
@@ -58,7 +61,11 @@ class LinkTransport:
             "is_for_sdk": True,
             "is_carried": http_client is not None,
             "policy": (policy or Policy())._settings(),
+            "doubt": doubt,
+            "doubt_repeat": doubt_repeat,
         }
+        if http_client is not None:
+            self._settings["caller"] = caller_of(http_client)
         self._is_terminating = terminate_on_close
         self._on_event = on_event
         self._yields_session_id = yields_session_id

@@ -1,0 +1,170 @@
+//! Repeats of calls that may have run: for a while they are answered with the doubt that was told, by whichever link
+//! of this process they come.
+//!
+//! Frameworks connect anew before they repeat, so what one link has told holds the calls of later ones. Links to one
+//! server with the same credentials, whose clients have one name, are one caller; a link that was open before a call
+//! began is another program's. The guard of the core decides, and its rule is not written here.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use ridethrough::Json;
+use ridethrough::error::CallError;
+use ridethrough::event::{Answer, Moment};
+use ridethrough::machine::repeat_guard::{
+    CallScope, CallSession, DoubtRepeat, RepeatGuard, is_look,
+};
+use ridethrough::machine::{Doubt, DoubtForm, Facts};
+
+/// What was told to all callers of this process.
+struct ToldDoubts {
+    guard: Mutex<RepeatGuard>,
+    began: Instant,
+    links: AtomicU64,
+}
+
+/// Whose calls go over a link, and what becomes of those that may have run.
+pub(crate) struct RepeatSettings {
+    pub(crate) form: DoubtForm,
+    pub(crate) repeat: DoubtRepeat,
+    /// The credentials, however they are given.
+    pub(crate) principal: Vec<u8>,
+    /// The URL or the command.
+    pub(crate) server: String,
+    /// What the client calls itself.
+    pub(crate) client: String,
+}
+
+/// The calls of one link, as the guard sees them.
+pub(crate) struct Repeats {
+    told: Arc<ToldDoubts>,
+    settings: RepeatSettings,
+    client: Mutex<String>,
+    session: CallSession,
+}
+
+/// A call that was sent, and whose end concerns repeats of it or of another.
+pub(crate) struct WatchedCall {
+    repeats: Arc<Repeats>,
+    method: &'static str,
+    params: Option<Json>,
+    began: Instant,
+}
+
+impl Repeats {
+    /// Opens the session of a link. As [`runtime::handle`](crate::runtime::handle), it is called with Python's lock
+    /// held.
+    pub(crate) fn new(settings: RepeatSettings) -> Arc<Self> {
+        let told =
+            TOLD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().clone();
+        let number = told.links.fetch_add(1, Ordering::Relaxed);
+        let session = CallSession { number, opened_at: told.moment(Instant::now()) };
+        let client = Mutex::new(settings.client.clone());
+        Arc::new(Self { told, settings, client, session })
+    }
+
+    /// Records what the client calls itself.
+    pub(crate) fn set_client(&self, info: &Json) {
+        let name = info.member("name").and_then(|it| it.string().map(|it| it.to_string()));
+        *locked(&self.client) = name.unwrap_or_default();
+    }
+
+    /// Returns the doubt that answers a call which is not to be sent.
+    pub(crate) fn held(&self, method: &str, params: Option<&Json>) -> Option<Doubt> {
+        if method != CALL || self.settings.repeat == DoubtRepeat::Allow {
+            return None;
+        }
+        let mut guard = locked(&self.told.guard);
+        if guard.is_empty() {
+            return None;
+        }
+        let call = self.scope().call(params?)?;
+        guard.ask(self.told.moment(Instant::now()), &call, Some(self.session))
+    }
+
+    /// Watches a call that is sent; `None` if its end concerns no repeat.
+    pub(crate) fn watch(
+        self: &Arc<Self>,
+        method: &str,
+        params: Option<&Json>,
+    ) -> Option<WatchedCall> {
+        let method = [CALL, READ].into_iter().find(|it| *it == method)?;
+        let (repeats, params) = (self.clone(), params.cloned());
+        Some(WatchedCall { repeats, method, params, began: Instant::now() })
+    }
+
+    /// Returns the answer to a repeat that was not sent, if this link tells doubt by a result.
+    pub(crate) fn answer_to_repeat(&self, doubt: &Doubt) -> Option<Answer> {
+        let form = self.settings.form;
+        (form == DoubtForm::Result).then(|| doubt.answer_to_repeat(form))
+    }
+
+    fn scope(&self) -> CallScope {
+        CallScope::new(&self.settings.principal, &locked(&self.client), &self.settings.server)
+    }
+}
+
+impl WatchedCall {
+    /// Records how the call ended. Returns the result that tells its caller of a doubt, if that is the form of it.
+    pub(crate) fn ended(self, outcome: &Result<Answer, CallError>) -> Option<Answer> {
+        let told = &self.repeats.told;
+        match outcome {
+            Ok(answer) => {
+                let mut guard = locked(&told.guard);
+                if !guard.is_empty() && is_look(self.method, answer) {
+                    let (scope, session) = (self.repeats.scope(), self.repeats.session);
+                    guard.looked(scope, Some(session), told.moment(self.began));
+                }
+                None
+            }
+            Err(error) => self.ended_by(error),
+        }
+    }
+
+    fn ended_by(self, error: &CallError) -> Option<Answer> {
+        let params = self.params.as_ref();
+        let is_unsafe = DoubtForm::Result.of_call(error, params) == DoubtForm::Result;
+        if !is_unsafe || !error.may_have_run() {
+            return None;
+        }
+        let (repeats, doubt) = (&self.repeats, Doubt::of(&Facts::of(error)));
+        let is_held = repeats.settings.repeat == DoubtRepeat::Hold;
+        if let Some(call) = params.filter(|_| is_held).and_then(|it| repeats.scope().call(it)) {
+            let told = &repeats.told;
+            let (now, began) = (told.moment(Instant::now()), told.moment(self.began));
+            locked(&told.guard).told(now, call, Some(repeats.session), began, doubt.clone());
+        }
+        let form = repeats.settings.form;
+        (form == DoubtForm::Result).then(|| doubt.answer(form))
+    }
+}
+
+impl ToldDoubts {
+    fn moment(&self, at: Instant) -> Moment {
+        Moment::at(at.saturating_duration_since(self.began))
+    }
+}
+
+impl Default for ToldDoubts {
+    fn default() -> Self {
+        Self { guard: Mutex::default(), began: Instant::now(), links: AtomicU64::new(0) }
+    }
+}
+
+/// Forgets what was told, in the child of a fork: a thread that the child does not have may hold the guard.
+pub(crate) fn forget() {
+    if let Ok(mut told) = TOLD.try_lock() {
+        std::mem::forget(told.take());
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code panics in the middle of a change, so a poisoned lock is still valid.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const CALL: &str = "tools/call";
+const READ: &str = "resources/read";
+
+static TOLD: Mutex<Option<Arc<ToldDoubts>>> = Mutex::new(None);
