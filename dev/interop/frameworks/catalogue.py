@@ -116,8 +116,5 @@ class Model:
 
 
 ONCE = Model("calls once", ("pay", "look"), 1)
-MODELS = [
-    ONCE,
-    Model("calls again at once", ("pay", "pay", "look"), 1),
-    Model("looks, then calls again", ("pay", "look", "pay"), 2),
-]
+LOOKED = Model("looks, then calls again", ("pay", "look", "pay"), 2)
+MODELS = [ONCE, Model("calls again at once", ("pay", "pay", "look"), 1), LOOKED]

@@ -123,16 +123,19 @@ DOORS = [
     Door("gateway", gateway_http, "gateway", LOSSES, is_sampled=True),
     Door("gateway --stdio", gateway_stdio, "gateway", LOSSES, is_started=True),
     Door("expose", expose, "expose", DIED, is_local=True),
-    # Not in the sample until the package tells doubt as a result and holds repeats: today a write runs again there.
-    Door("package", alone, None, LOSSES, is_package=True),
+    Door("package", alone, None, LOSSES, is_sampled=True, is_package=True),
 ]
 
 
+def forms(ridethrough: str, door: Door) -> dict[str, tuple[str, ...]]:
+    """The forms of doubt that a door can be asked for, and the flags that ask for each; the package takes none."""
+    if door.is_package:
+        return {"result": (), "error": ()}
+    return {"": ()} if door.command is None else forms_of_command(ridethrough, door.command)
+
+
 @cache
-def forms(ridethrough: str, command: str | None) -> dict[str, tuple[str, ...]]:
-    """The forms of doubt that a door can be asked for, and the flags that ask for each."""
-    if command is None:
-        return {"": ()}
+def forms_of_command(ridethrough: str, command: str) -> dict[str, tuple[str, ...]]:
     help_text = subprocess.run([ridethrough, command, "--help"], capture_output=True, text=True, check=True).stdout
     if "--doubt" not in help_text:
         return {"error": ()}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from catalogue import FRAMEWORKS, MODELS, ONCE, Framework, Model
+from catalogue import FRAMEWORKS, LOOKED, MODELS, ONCE, Framework, Model
 from doors import DOORS, Door
 
 MAY_HAVE_RUN = re.compile(r"may (already )?have (been )?(run|carried out|executed)", re.IGNORECASE)
@@ -63,6 +63,12 @@ class Played:
         return is_repeated and self.framework.is_new_each_call and self.door.is_started and self.runs > self.model.runs
 
     @property
+    def is_held_after_look(self) -> bool:
+        """Whether the framework has looked in another session than its repeat, which only it knows to be its own."""
+        is_in_one_process = self.framework.is_new_each_call and not self.door.is_started
+        return is_in_one_process and self.model == LOOKED and self.runs == 1
+
+    @property
     def place(self) -> str:
         parts = [f"{self.framework.name} behind {self.door.name}", self.form, self.loss, self.model.name]
         return ", ".join(part for part in parts if part)
@@ -74,7 +80,7 @@ def faults(played: list[Played]) -> list[str]:
     for each in (each for each in played if each.door.is_ours):
         if each.raised == "HUNG":
             found.append(f"hung: {each.place}")
-        if each.runs != each.model.runs and not each.is_beyond_us:
+        if each.runs != each.model.runs and not each.is_beyond_us and not each.is_held_after_look:
             found.append(f"ran {each.runs} times, not {each.model.runs}: {each.place}")
         if each.is_denied:
             found.append(f"says that it did not run, and it ran {each.runs} times: {each.place}")
@@ -85,8 +91,10 @@ def faults(played: list[Played]) -> list[str]:
 
 
 def limits(played: list[Played]) -> list[str]:
-    """Writes that ran again in a process that could not know of the first."""
-    return [f"ran {each.runs} times, in a process each: {each.place}" for each in played if each.is_beyond_us]
+    """Writes that ran again in a process that could not know of the first, or were held although their caller looked."""
+    again = [f"ran {each.runs} times, in a process each: {each.place}" for each in played if each.is_beyond_us]
+    held = [each for each in played if each.is_held_after_look]
+    return again + [f"held after a look, in a session each: {each.place}" for each in held]
 
 
 def silent_retries(played: list[Played]) -> list[str]:
@@ -148,8 +156,9 @@ def shown_table(played: list[Played]) -> str:
     lines = [row(heads), row(["---"] * len(heads))]
     for framework in present(ours):
         name = title(framework)
-        for form, words in FORMS.items():
-            its = [each for each in ours if each.framework == framework and each.form == form]
+        for (form, is_package), words in FORMS.items():
+            those = [each for each in ours if (each.form, each.door.is_package) == (form, is_package)]
+            its = [each for each in those if each.framework == framework]
             if its:
                 said, looked = sum(each.says_doubt for each in its), sum(each.was_looked for each in its)
                 lines.append(
@@ -159,7 +168,12 @@ def shown_table(played: list[Played]) -> str:
     return "\n".join(lines)
 
 
-FORMS = {"result": "a result", "error": "an error", "": "over the package"}
+FORMS = {
+    ("result", False): "a result",
+    ("error", False): "an error",
+    ("result", True): "a result, over the package",
+    ("error", True): "an error, over the package",
+}
 
 
 def present(played: list[Played]) -> list[Framework]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import unittest
 
-from catalogue import FRAMEWORKS, MODELS, ONCE
+from catalogue import FRAMEWORKS, LOOKED, MODELS, ONCE
 from doors import DOORS
 from report import Played, faults, limits, models_table, runs_table, shown_table, worst
 
@@ -51,10 +51,16 @@ class Faults(unittest.TestCase):
         self.assertEqual(len(faults([played(model=again, runs=2)])), 1)
 
     def test_a_model_that_has_looked_gets_its_second_run(self) -> None:
-        looked = next(model for model in MODELS if model.name == "looks, then calls again")
+        self.assertEqual(faults([played(model=LOOKED, runs=2)]), [])
+        self.assertEqual(len(faults([played(model=LOOKED, runs=1)])), 1)
 
-        self.assertEqual(faults([played(model=looked, runs=2)]), [])
-        self.assertEqual(len(faults([played(model=looked, runs=1)])), 1)
+    def test_a_session_for_each_call_cannot_show_who_has_looked(self) -> None:
+        anew = dataclasses.replace(MASTRA, is_new_each_call=True)
+        held = played(framework=anew, door=GATEWAY, model=LOOKED, runs=1)
+
+        self.assertEqual((faults([held]), len(limits([held]))), ([], 1))
+        self.assertEqual(len(faults([dataclasses.replace(held, door=BRIDGE)])), 1)
+        self.assertEqual(len(faults([dataclasses.replace(held, runs=3)])), 1)
 
     def test_a_process_for_each_call_cannot_hold_a_repeat(self) -> None:
         anew = dataclasses.replace(MASTRA, is_new_each_call=True)
@@ -92,6 +98,15 @@ class Tables(unittest.TestCase):
 
         for table in (runs_table, models_table, shown_table):
             self.assertIn("`@mastra/mcp`", table(cells))
+
+    def test_what_is_shown_over_the_package_has_rows_of_its_own(self) -> None:
+        package = next(door for door in DOORS if door.is_package)
+        agents = FRAMEWORKS[0]
+
+        table = shown_table([played(framework=agents), played(framework=agents, door=package, shown=["Look first."])])
+
+        self.assertIn("| a result | `The tool may have run.` |", table)
+        self.assertIn("| a result, over the package | `Look first.` |", table)
 
     def test_every_version_is_pinned(self) -> None:
         for framework in FRAMEWORKS:

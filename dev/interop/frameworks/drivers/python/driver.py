@@ -4,7 +4,8 @@ An order is a line of JSON: `key`, `steps` (the tools that the model calls, one 
 that it may take), and the server, by `url` or by `command`, `args` and `env`. The answer is a line, too: `shown` (for
 each call the text that came back to the model, or None) and `raised` (what came out of the framework, or None).
 
-With RIDETHROUGH_PACKAGE in the environment the framework's HTTP goes over our transport.
+With RIDETHROUGH_PACKAGE in the environment the framework's HTTP goes over our transport, and `doubt` of the order is
+the form in which that tells of a call that may have run.
 """
 
 from __future__ import annotations
@@ -78,10 +79,11 @@ def main(play: Play) -> None:
     """Plays each order of stdin. Frameworks print: only answers reach the real stdout."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    if IS_PACKAGE:
-        import ridethrough.mcp
-
-        ridethrough.mcp.install()
     for line in sys.stdin:
-        answer = asyncio.run(played(play, json.loads(line)))
+        order = json.loads(line)
+        if IS_PACKAGE:
+            import ridethrough.mcp
+
+            ridethrough.mcp.install(doubt=order["doubt"])
+        answer = asyncio.run(played(play, order))
         print(json.dumps(answer), file=answers, flush=True)

@@ -16,7 +16,7 @@ def transport(order: driver.Order) -> Any:
     if driver.IS_PACKAGE:
         from ridethrough.fastmcp import RideTransport
 
-        return RideTransport(order["url"])
+        return RideTransport(order["url"], doubt=order["doubt"])
     return order["url"]
 
 
