@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::adapter::{Line, Step};
 use crate::journal::millis;
+use crate::scenario::ContestantKind;
 
 mod browser_file;
 mod orphans;
@@ -36,9 +37,9 @@ pub trait Contestant: Send + Sync {
         Duration::ZERO
     }
 
-    /// Whether the client is a bridge, for which some checks are left out.
-    fn is_bridge(&self) -> bool {
-        false
+    /// Returns what it is, on which it depends which checks it is asked.
+    fn kind(&self) -> ContestantKind {
+        ContestantKind::Client
     }
 }
 

@@ -12,7 +12,8 @@ use crate::contestant::Performance;
 use crate::issuer::IssuedSecret;
 use crate::journal::{Journal, Which};
 use crate::scenario::{
-    Bounds, Calls, Cancels, Check, Claim, Level, Match, Requests, Runs, Scenario, StepEnd,
+    Bounds, Calls, Cancels, Check, Claim, ContestantKind, Level, Match, Requests, Runs, Scenario,
+    StepEnd,
 };
 use crate::score::{ClientTimes, Figures, Finding, Score, Verdict};
 use crate::stage::{Account, Stage};
@@ -52,11 +53,10 @@ impl<'a> Case<'a> {
         Self { scenario, performance, main, other, issuer, secrets, journal, times }
     }
 
-    /// Returns the score. A bridge is spared the checks that make no sense for a host with a session.
-    pub(crate) fn judge(self, is_bridge: bool) -> Score {
+    /// Returns the score. A client of this kind is spared the checks that make no sense for it.
+    pub(crate) fn judge(self, kind: ContestantKind) -> Score {
         let mut findings = ends::general(self.scenario, &self.performance);
-        let asked =
-            self.scenario.checks().filter(|(check, _)| !(is_bridge && check.spares_bridges));
+        let asked = self.scenario.checks().filter(|(check, _)| check.is_asked_of(kind));
         findings.extend(asked.map(|(check, level)| self.find(check, level)));
         let verdict = verdict(&findings);
         let figures = self.figures();

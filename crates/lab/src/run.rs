@@ -37,7 +37,7 @@ pub async fn run_on(stage: &Stage, scenario: &Scenario, client: &dyn Contestant)
     } else {
         begin_after(lead, stage, performing).await
     };
-    let score = Case::new(scenario, performance, stage).judge(client.is_bridge());
+    let score = Case::new(scenario, performance, stage).judge(client.kind());
     stage.close().await;
     score
 }

@@ -13,6 +13,7 @@ use crate::journal::Which;
 
 mod action;
 mod check;
+mod contestant_kind;
 mod matching;
 mod scenarios;
 mod setting;
@@ -23,6 +24,7 @@ pub use action::{
     Action, Coding, Event, Manner, Message, Outage, Partial, PartialOf, Status, StreamAnswer,
 };
 pub use check::{Bounds, Calls, Cancels, Check, Claim, Pauses, Requests, Runs, StepEnd, Told};
+pub use contestant_kind::ContestantKind;
 pub use matching::Match;
 pub use scenarios::{Scenarios, UnknownScenario};
 pub use setting::{EraTurn, Inquiry, Rule, Setting, Way};
@@ -122,6 +124,14 @@ impl Scenario {
     pub fn checks(&self) -> impl Iterator<Item = (&Check, Level)> {
         let must = self.must.iter().map(|check| (check, Level::Must));
         must.chain(self.ideal.iter().map(|check| (check, Level::Ideal)))
+    }
+
+    /// Returns as what the wrong client is played that must fail it: a check that spares libraries can be broken by
+    /// a bridge only.
+    pub fn control_kind(&self) -> ContestantKind {
+        let mut broken = self.checks().filter(|(check, _)| check.that == self.control.breaks);
+        let is_of_clients = broken.any(|(check, _)| check.is_asked_of(ContestantKind::Client));
+        if is_of_clients { ContestantKind::Client } else { ContestantKind::Front }
     }
 
     /// Whether the client is asked to log in.

@@ -203,8 +203,8 @@ async fn theirs(workshop: &Workshop, rival: &Rival) -> ComparedClient {
         ),
         Part::Client => {
             let program = words.and_then(client);
-            let spared = rival.asks_for_session;
-            (Role::Client, program.map(|it| if spared { it.before_a_bridge() } else { it }))
+            let has_session = rival.asks_for_session;
+            (Role::Client, program.map(|it| if has_session { it.asking_for_session() } else { it }))
         }
     };
     let [name, what, version] = [rival.name, rival.what, rival.version()].map(str::to_owned);

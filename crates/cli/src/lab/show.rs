@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use ridethrough_lab::scenario::{Check, Scenario};
+use ridethrough_lab::scenario::{Check, ContestantKind, Scenario};
 
 use super::choice::{self, ScenarioSource};
 use crate::out::{self, wrapped};
@@ -47,9 +47,11 @@ fn in_words(scenario: &Scenario, out: &mut dyn Write) -> io::Result<()> {
     checks("It must hold that", &scenario.must, out)?;
     checks("It would be ideal that", &scenario.ideal, out)?;
     let habits = if control.asks_era { " --asks-era" } else { "" };
+    let is_front = scenario.control_kind() == ContestantKind::Front;
+    let way = if is_front { ", played with `--bridge`" } else { "" };
     writeln!(
         out,
-        "\nA client that fails it: `ridethrough lab wrong {}{habits}`:",
+        "\nA client that fails it: `ridethrough lab wrong {}{habits}`{way}:",
         control.mistake
     )?;
     writeln!(out, "  breaks \"{}\"", control.breaks)?;

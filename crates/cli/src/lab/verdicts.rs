@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use ridethrough_lab::adapter::Step;
 use ridethrough_lab::contestant::{Contestant, Performance};
+use ridethrough_lab::scenario::ContestantKind;
 use ridethrough_lab::score::Score;
 
 /// A contestant that chooses the era of the server for its callers, as a bridge does for its host and a
@@ -22,8 +23,8 @@ impl<C: Contestant> Contestant for AsBridge<C> {
         self.0.perform(url, script, limit)
     }
 
-    fn is_bridge(&self) -> bool {
-        true
+    fn kind(&self) -> ContestantKind {
+        ContestantKind::Front
     }
 }
 

@@ -16,6 +16,7 @@ use super::{Contestant, End, Performance, Stderr, Transcript};
 use crate::adapter::Step;
 use crate::carrier::Protocol;
 use crate::mcp::Mcp;
+use crate::scenario::ContestantKind;
 use crate::server::Server;
 
 /// A command to which a URL and the path of a script are added.
@@ -23,7 +24,7 @@ use crate::server::Server;
 pub struct Program {
     words: Vec<OsString>,
     lead: Duration,
-    is_bridge: bool,
+    kind: ContestantKind,
     browser: Option<Arc<BrowserFile>>,
 }
 
@@ -42,13 +43,19 @@ impl Program {
     /// Creates a program from its name and its first arguments.
     pub fn new(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let words = words.into_iter().map(|word| word.as_ref().to_owned()).collect();
-        Self { words, lead: Duration::ZERO, is_bridge: false, browser: None }
+        Self { words, lead: Duration::ZERO, kind: ContestantKind::Client, browser: None }
     }
 
     /// Declares the program to be the host of a bridge that is put through the scenarios.
     #[must_use]
     pub fn before_a_bridge(self) -> Self {
-        Self { is_bridge: true, ..self }
+        Self { kind: ContestantKind::Front, ..self }
+    }
+
+    /// Declares the program to be a client that asks every server for a session.
+    #[must_use]
+    pub fn asking_for_session(self) -> Self {
+        Self { kind: ContestantKind::ClientWithSession, ..self }
     }
 
     /// Lets the program find these words in `BROWSER`, to log in by: they open the URL that is added to them.
@@ -189,8 +196,8 @@ impl Contestant for Program {
         self.lead
     }
 
-    fn is_bridge(&self) -> bool {
-        self.is_bridge
+    fn kind(&self) -> ContestantKind {
+        self.kind
     }
 }
 

@@ -1,8 +1,10 @@
 //! Invented performances, and what the judge says about them.
 
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::adapter::Step;
 use crate::contestant::{Contestant, Inside};
 use crate::stage::StageTransport;
 
@@ -58,9 +60,7 @@ async fn garbage_is_shown_and_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_hangs_is_stopped_and_fails() {
-    let client = Inside(|_, _, _| {
-        Box::pin(std::future::pending()) as futures_util::future::BoxFuture<'static, ()>
-    });
+    let client = Inside(|_, _, _| Box::pin(std::future::pending()) as BoxFuture<'static, ()>);
 
     let score = play(&scenario(MUSTS), &client).await;
 
@@ -151,6 +151,26 @@ async fn an_error_with_the_right_words_is_as_good_as_the_answer() {
     assert_eq!([faults(named).await, faults(answer("a")).await, faults(other).await], [0, 0, 1]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_client_is_asked_only_what_its_kind_can_be_asked() {
+    let must = r#"must = [
+        { that = "it is answered", step = { number = 1, ok = true } },
+        { that = "a library is", spares_bridges = true, step = { number = 1, ok = true } },
+        { that = "a bridge is", spares_clients = true, step = { number = 1, ok = true } },
+    ]"#;
+    let lines = || vec![line(0, json!({"ok": true})), line(1, json!({"ok": false, "error": "no"}))];
+
+    let mut faults = Vec::new();
+    for kind in [ContestantKind::Client, ContestantKind::ClientWithSession, ContestantKind::Front] {
+        let score = score_of(kind, must, lines()).await;
+        faults.push(score.faults().map(|it| it.that.clone()).collect::<Vec<_>>());
+    }
+
+    assert_eq!(faults[0], ["it is answered", "a library is"]);
+    assert_eq!(faults[1], ["it is answered"]);
+    assert_eq!(faults[2], ["it is answered", "a bridge is"]);
+}
+
 const MUSTS: &str = r#"
 must = [{ that = "it is answered", step = { number = 1, ok = true, text = "a" } }]
 ideal = [{ that = "it is quick", step = { number = 1, within = 0.5 } }]
@@ -171,11 +191,32 @@ fn scenario(checks: &str) -> Scenario {
 }
 
 async fn score(checks: &str, lines: Vec<String>) -> Score {
+    score_of(ContestantKind::Client, checks, lines).await
+}
+
+async fn score_of(kind: ContestantKind, checks: &str, lines: Vec<String>) -> Score {
     let client = Inside(move |_, _, said: tokio::sync::mpsc::UnboundedSender<String>| {
         lines.iter().for_each(|line| said.send(line.clone()).unwrap());
-        Box::pin(std::future::ready(())) as futures_util::future::BoxFuture<'static, ()>
+        Box::pin(std::future::ready(())) as BoxFuture<'static, ()>
     });
-    play(&scenario(checks), &client).await
+    play(&scenario(checks), &OfKind(kind, client)).await
+}
+
+struct OfKind<C>(ContestantKind, C);
+
+impl<C: Contestant> Contestant for OfKind<C> {
+    fn perform<'a>(
+        &'a self,
+        url: &'a str,
+        script: &'a [Step],
+        limit: Duration,
+    ) -> BoxFuture<'a, Performance> {
+        self.1.perform(url, script, limit)
+    }
+
+    fn kind(&self) -> ContestantKind {
+        self.0
+    }
 }
 
 async fn play(scenario: &Scenario, client: &dyn Contestant) -> Score {

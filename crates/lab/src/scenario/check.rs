@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::action::MOST_SECONDS;
-use super::{Match, Scenario};
+use super::{ContestantKind, Match, Scenario};
 use crate::journal::Which;
 
 /// One sentence, and exactly one claim that makes it true.
@@ -15,7 +15,10 @@ pub struct Check {
     pub that: String,
     /// Whether it is left out for a bridge, whose host has begun a session and may want one.
     #[serde(default)]
-    pub(crate) spares_bridges: bool,
+    spares_bridges: bool,
+    /// Whether it is left out for a library, whose caller is obeyed.
+    #[serde(default)]
+    spares_clients: bool,
     step: Option<StepEnd>,
     calls: Option<Calls>,
     told: Option<Told>,
@@ -75,6 +78,15 @@ pub enum Claim<'a> {
 }
 
 impl Check {
+    /// Whether it is a check for a client of this kind.
+    pub fn is_asked_of(&self, kind: ContestantKind) -> bool {
+        match kind {
+            ContestantKind::Client => !self.spares_clients,
+            ContestantKind::ClientWithSession => !self.spares_clients && !self.spares_bridges,
+            ContestantKind::Front => !self.spares_bridges,
+        }
+    }
+
     /// Returns the claim, if there is exactly one.
     pub fn claim(&self) -> Option<Claim<'_>> {
         let claims = [
@@ -101,6 +113,7 @@ impl Check {
     /// Returns why the check makes no sense in this scenario. A claim that nothing can contradict makes none.
     pub(super) fn nonsense(&self, scenario: &Scenario) -> Option<String> {
         let wrong = match self.claim() {
+            _ if self.spares_bridges && self.spares_clients => "is asked of nobody",
             Some(claim) => claim.nonsense(scenario)?,
             None => "needs exactly one claim",
         };

@@ -31,6 +31,11 @@ fn a_scenario_that_contradicts_itself_is_refused() {
         ("breaks = \"it is answered\"", "breaks = \"nothing\"", "which its control breaks"),
         ("number = 1", "number = 7", "a step that is not in the script"),
         ("connections = { at_most = 2 }", "", "exactly one claim"),
+        (
+            "connections = {",
+            "spares_bridges = true\nspares_clients = true\nconnections = {",
+            "is asked of nobody",
+        ),
         ("connections = { at_most = 2 }", "connections = {}", "holds whatever happens"),
         ("{ at_most = 2 }", "{ at_most = 2, at_least = 3 }", "can never hold"),
         ("{ at_most = 2 }", "{ at_most = 2, exactly = 3 }", "can never hold"),
