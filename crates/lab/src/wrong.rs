@@ -20,6 +20,7 @@ mod next;
 mod old;
 mod player;
 mod reading;
+mod repeats;
 mod sse;
 mod standing;
 mod suspicion;

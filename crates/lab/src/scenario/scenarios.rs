@@ -251,6 +251,8 @@ const FILES: &[&str] = &[
     include_str!("../../scenarios/k31-401-without-a-challenge-after-the-tool-ran.toml"),
     include_str!("../../scenarios/k32-503-with-retry-after-after-the-tool-ran.toml"),
     include_str!("../../scenarios/k33-503-that-says-that-nothing-ran.toml"),
+    include_str!("../../scenarios/k34-a-caller-repeats-what-is-in-doubt.toml"),
+    include_str!("../../scenarios/k35-a-caller-has-looked-and-repeats.toml"),
     include_str!("../../scenarios/l01-a-login-and-nothing-goes-wrong.toml"),
     include_str!("../../scenarios/l02-a-second-client-finds-the-login.toml"),
     include_str!("../../scenarios/l03-the-token-ends-between-two-calls.toml"),

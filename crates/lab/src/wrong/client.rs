@@ -18,6 +18,7 @@ use super::eras::WrongEra;
 use super::login::{Challenge, WrongLogin};
 use super::mistake::{Habit, Mistake};
 use super::old::OpenSse;
+use super::repeats::WrongDoubts;
 use super::target::Target;
 use super::trouble::{Trouble, TroubleKind};
 use crate::http1_client::{WireBody, WireConnection, WireReply};
@@ -56,6 +57,8 @@ pub(super) struct WrongClient {
     pub(super) reading: AtomicUsize,
     /// Until when nothing is sent, where that is the habit.
     pub(super) shut_until: Mutex<Option<Instant>>,
+    /// The calls of tools that may have run, since the last one that was answered.
+    pub(super) doubts: Mutex<WrongDoubts>,
     /// How `server/discover` was refused: status and code.
     pub(super) discover_refusal: Mutex<Option<(u16, i64)>>,
     heard: Heard,
@@ -130,6 +133,7 @@ impl WrongClient {
             is_away: AtomicBool::new(false),
             reading: AtomicUsize::new(0),
             shut_until: Mutex::default(),
+            doubts: Mutex::default(),
             discover_refusal: Mutex::default(),
             heard,
             spoilt: Mutex::default(),

@@ -190,8 +190,20 @@ async fn tool_call(
     args: Map<String, Value>,
     limits: Limits,
 ) -> Result<Outcome, String> {
+    let told = lock(&client.doubts).error_of(tool, &args);
+    if let Some(error) = told.filter(|_| !client.has(Habit::SendsRepeats)) {
+        return Err(error);
+    }
     let params = json!({"name": tool, "arguments": args});
-    let result = limited(Call::new(&client, "tools/call", &params), limits).await?;
+    let end = limited(Call::new(&client, "tools/call", &params), limits).await;
+    let only_reads = lock(&client.read_only).contains(tool);
+    match &end {
+        Ok(_) if client.has(Habit::HoldsForEver) => {}
+        Ok(_) => lock(&client.doubts).forget(),
+        Err(_) if only_reads => {}
+        Err(error) => lock(&client.doubts).note(tool, args, error),
+    }
+    let result = end?;
     let content = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let text = content.iter().filter_map(|part| part["text"].as_str()).collect();
     let is_error = result["isError"].as_bool().unwrap_or(false);

@@ -4,13 +4,14 @@
 //! time, on a runtime of its own.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ridethrough_lab::adapter::Step;
-use ridethrough_lab::contestant::{Contestant, Inside};
+use ridethrough_lab::contestant::{Contestant, Inside, Performance};
 use ridethrough_lab::journal::Ran;
 use ridethrough_lab::run::run_on;
-use ridethrough_lab::scenario::{Check, Claim, Scenario, Scenarios};
+use ridethrough_lab::scenario::{Check, Claim, ContestantKind, Scenario, Scenarios};
 use ridethrough_lab::score::{Score, Verdict};
 use ridethrough_lab::stage::{Stage, StageTransport};
 use ridethrough_lab::wrong::{self, Dialed, Duplex, Mistake};
@@ -96,12 +97,13 @@ fn miss(scenario: &Scenario) -> Option<String> {
     let asks_era = scenario.control.asks_era;
     let habits = |it: Mistake| if asks_era { it.asking_era() } else { it };
     let breaks = &scenario.control.breaks;
-    let score = put_through(scenario, habits(*mistake));
+    let put_through = |mistake| put_through_as(scenario.control_kind(), scenario, mistake);
+    let score = put_through(habits(*mistake));
     if score.verdict == Verdict::Pass || !broken(&score).contains(&breaks.as_str()) {
         return Some(format!("{id}: `{name}` does not break `{breaks}`, but {:?}", broken(&score)));
     }
     // Otherwise it would not be the mistake that breaks it.
-    let plain = put_through(scenario, habits(wrong::PLAIN));
+    let plain = put_through(habits(wrong::PLAIN));
     let is_held = !broken(&plain).contains(&breaks.as_str());
     (!is_held).then(|| format!("{id}: plain habits break `{breaks}` as well as `{name}`"))
 }
@@ -111,6 +113,10 @@ fn broken(score: &Score) -> Vec<&str> {
 }
 
 fn put_through(scenario: &Scenario, mistake: Mistake) -> Score {
+    put_through_as(ContestantKind::Client, scenario, mistake)
+}
+
+fn put_through_as(kind: ContestantKind, scenario: &Scenario, mistake: Mistake) -> Score {
     on_its_own(async {
         let stage = Arc::new(Stage::open(scenario, StageTransport::Pipes).await.unwrap());
         let doors = stage.clone();
@@ -118,8 +124,26 @@ fn put_through(scenario: &Scenario, mistake: Mistake) -> Score {
             let doors = through(doors.clone());
             Box::pin(async move { wrong::play(&mistake, doors, url, script, said).await })
         });
-        run_on(&stage, scenario, &client).await
+        run_on(&stage, scenario, &As(kind, client)).await
     })
+}
+
+/// A client that counts as one of this kind.
+struct As<C>(ContestantKind, C);
+
+impl<C: Contestant> Contestant for As<C> {
+    fn perform<'a>(
+        &'a self,
+        url: &'a str,
+        script: &'a [Step],
+        limit: Duration,
+    ) -> BoxFuture<'a, Performance> {
+        self.1.perform(url, script, limit)
+    }
+
+    fn kind(&self) -> ContestantKind {
+        self.0
+    }
 }
 
 /// As [`put_through`], with a client that needs no doors.

@@ -30,10 +30,14 @@ impl StdioHost {
         Self { lines, writer: pipes.writer, asked: 0, answers, heard }
     }
 
-    /// Sends a request, and returns its id.
-    pub(super) async fn ask(&mut self, method: &str, params: Value) -> io::Result<u64> {
+    /// Sends a request, and returns its id. A call of a tool has a progress token of its own, as those of most
+    /// hosts have.
+    pub(super) async fn ask(&mut self, method: &str, mut params: Value) -> io::Result<u64> {
         self.asked += 1;
         let id = self.asked;
+        if method == "tools/call" {
+            params["_meta"] = json!({"progressToken": id});
+        }
         self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await?;
         Ok(id)
     }
