@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::message::{Answer, Json};
+use crate::message::{Answer, Json, code};
 use crate::moment::Moment;
 use crate::outcome::{Doubt, is_told_in};
 
@@ -190,7 +190,10 @@ impl ToldDoubt {
 /// a doubt do not.
 pub fn is_look(method: &str, answer: &Answer) -> bool {
     let shows = || match answer {
-        Answer::Error(_) => true,
+        Answer::Error(error) => {
+            let told = error.member("code").and_then(|it| it.read::<i64>());
+            told != Some(code::MAY_HAVE_RUN)
+        }
         Answer::Result(result) => {
             let kind = result.member("resultType");
             let asks = kind.is_some_and(|it| it.string().as_deref() == Some("input_required"));

@@ -146,7 +146,9 @@ fn calls_and_reads_that_are_answered_are_looks_and_lists_and_questions_are_none(
         assert!(!is_look(method, &result), "{method}");
     }
     assert!(!is_look("tools/call", &asks));
-    assert!(!is_look("tools/call", &doubt().answer(DoubtForm::Result)));
+    for form in [DoubtForm::Error, DoubtForm::Result] {
+        assert!(!is_look("tools/call", &doubt().answer(form)), "{form:?}");
+    }
 }
 
 /// What may happen at a front.
