@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::Result;
+use ridethrough::call::CallName;
 use ridethrough::machine::ReplayRule;
 use ridethrough::model::{TaskSupport, Tool, ToolResult};
 use ridethrough::{Error, Json};
@@ -21,6 +22,7 @@ use super::questions::{self, Asking};
 use super::schema::{self, ArgumentVerdict, SchemaDocument};
 use super::{
     Common, Talk, content, ended_as_swapped, nearest_tool, progress, safe, talk_asked, task,
+    told_doubt,
 };
 use crate::exit::Exit;
 use crate::misuse::Misuse;
@@ -83,10 +85,11 @@ impl CallArgs {
             task::has_tasks(&talk.client.connect().await?)?;
         }
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.tool)).transpose()?;
-        let (arguments, task_support) = if self.unchecked {
-            (self.typed(talk, typed, &Json::empty_object())?.0, TaskSupport::default())
+        let (arguments, tool) = if self.unchecked {
+            (self.typed(talk, typed, &Json::empty_object())?.0, None)
         } else {
-            self.checked(talk, typed).await?
+            let (arguments, tool) = self.checked(talk, typed).await?;
+            (arguments, Some(tool))
         };
         if let Some(level) = self.log {
             talk.tell_log(level).await?;
@@ -94,14 +97,15 @@ impl CallArgs {
         let terminal = talk.terminal.clone();
         let mut call = talk.timed(talk.client.call_tool(&self.tool, arguments));
         call = call.on_progress(move |step| terminal.show(&progress::line(&step)));
-        call = match talk.settings.hints.rule(&self.tool) {
+        let rule = talk.settings.hints.rule(&self.tool);
+        call = match rule {
             ReplayRule::ByNature => call,
             ReplayRule::Once => call.once(),
             ReplayRule::Repeatable => call.idempotent(),
         };
         talk.is_tool_called.store(true, Relaxed);
         // The client follows every other task by itself.
-        let result = match task_support {
+        let result = match tool.as_ref().map(|it| it.task_support).unwrap_or_default() {
             _ if self.detach => match talk.detach(call).await? {
                 Some(result) => result,
                 None => return Ok(Exit::Done),
@@ -109,19 +113,26 @@ impl CallArgs {
             TaskSupport::Required => talk.call_as_task(call).await?,
             TaskSupport::Forbidden | TaskSupport::Optional => {
                 let is_askable = talk.questions.is_open();
-                call.await.map_err(|error| explained(error, is_askable))?
+                let only_reads = tool.is_some_and(|it| it.annotations.read_only_hint == Some(true));
+                let is_repeatable = match rule {
+                    ReplayRule::ByNature => only_reads,
+                    ReplayRule::Once => false,
+                    ReplayRule::Repeatable => true,
+                };
+                let read_back = |error| told_doubt::read_back(error, self.name(), is_repeatable);
+                call.await.map_err(|error| explained(read_back(error), is_askable))?
             }
         };
         print(talk, &result, folder.as_ref(), &format!("`{}`", self.tool))
     }
 
-    /// Returns the arguments with their types, if they fit the tool's schema, and whether the tool has to be
-    /// a task.
-    async fn checked(&self, talk: &Talk, typed: Typed) -> Result<(Json, TaskSupport)> {
-        let tools = talk.tools().await?;
-        let Some(tool) = tools.iter().find(|tool| tool.name == self.tool) else {
+    /// Returns the arguments with their types, if they fit the tool's schema, and the tool.
+    async fn checked(&self, talk: &Talk, typed: Typed) -> Result<(Json, Tool)> {
+        let mut tools = talk.tools().await?;
+        let Some(place) = tools.iter().position(|tool| tool.name == self.tool) else {
             return Err(self.unknown(&tools, talk.questions.is_open()).into());
         };
+        let tool = tools.swap_remove(place);
         let schema = tool.input_schema.clone();
         let built = talk.aside(move || build(typed, &schema)).await?;
         let (arguments, origins) = built.map_err(|faults| self.misuse(talk, faults))?;
@@ -145,7 +156,7 @@ impl CallArgs {
         for warning in warnings {
             talk.terminal.say(&format!("warning: {}", safe::our_line(&warning)));
         }
-        Ok((arguments, tool.task_support))
+        Ok((arguments, tool))
     }
 
     /// Returns the fault of what was typed; words without names get those of the tool's arguments, in their
@@ -167,6 +178,10 @@ impl CallArgs {
         let schema = tool.input_schema;
         let names = talk.aside(move || names_for(&schema, &unnamed)).await.unwrap_or_default();
         if names.is_empty() { fault } else { format!("{fault}; {BY_NAME}: `{names}`") }
+    }
+
+    fn name(&self) -> CallName {
+        CallName { method: "tools/call".into(), tool: Some(self.tool.as_str().into()) }
     }
 
     fn typed(&self, talk: &Talk, typed: Typed, schema: &Json) -> Result<(Json, Origins), Misuse> {

@@ -267,6 +267,9 @@ struct Details<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     elapsed_ms: Option<u64>,
     retry_after_ms: Option<u64>,
+    /// The server's words in its refusal, except for our secrets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<String>,
     exit_code: u8,
     /// The server's own error, as it was sent except for our secrets.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -288,6 +291,7 @@ impl<'a> Details<'a> {
             handshakes: None,
             elapsed_ms: None,
             retry_after_ms: None,
+            said: None,
             exit_code,
             rpc: None,
         }
@@ -305,6 +309,7 @@ impl<'a> Details<'a> {
             handshakes: call.map(|call| call.handshakes),
             elapsed_ms: call.map(|call| millis(call.elapsed)),
             retry_after_ms: error.and_then(Error::retry_after).map(millis),
+            said: call.and_then(|call| call.said.as_deref()).map(secrets::masked),
             rpc: error
                 .and_then(Error::server)
                 .and_then(|it| Json::new(secrets::masked_json(it.json.as_str())).ok()),

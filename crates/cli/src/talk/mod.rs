@@ -27,6 +27,7 @@ mod task;
 mod teller;
 pub(crate) mod terminal;
 mod timed;
+mod told_doubt;
 mod told_event;
 mod tool_page;
 mod tools;

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use ridethrough::Json;
+use ridethrough::call::CallName;
 use ridethrough::model::{Prompt, PromptResult, Role};
 
 use super::arguments;
 use super::files::Folder;
-use super::{Common, Talk, content, ended_as_swapped, safe, talk};
+use super::{Common, Talk, content, ended_as_swapped, safe, talk, told_doubt};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::near;
@@ -58,7 +59,9 @@ impl PromptArgs {
         let members =
             pairs.into_iter().map(|(key, text)| (key, Json::of(&text).expect("a string is JSON")));
         let given = Json::empty_object().with_members(members);
-        let result = talk.timed(talk.client.get_prompt(&self.name, given)).await?;
+        let result = talk.timed(talk.client.get_prompt(&self.name, given)).await;
+        let name = || CallName { method: "prompts/get".into(), tool: None };
+        let result = result.map_err(|error| told_doubt::read_back(error, name(), true))?;
         let pieces = result.messages.iter().flat_map(|it| &it.content);
         // The speaker of each message is text too, so bytes are never the only piece.
         let is_bytes: Vec<_> = pieces.map(content::is_bytes).chain([false]).collect();

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use ridethrough::call::CallName;
 
 use super::files::Folder;
-use super::{Common, Talk, content, ended_as_swapped, talk};
+use super::{Common, Talk, content, ended_as_swapped, talk, told_doubt};
 use crate::exit::Exit;
 
 /// The arguments of `ridethrough read`.
@@ -35,7 +36,9 @@ impl ReadArgs {
     async fn read(&self, talk: &Talk) -> Result<Exit> {
         let name = self.uri.rsplit(['/', ':']).next().unwrap_or_default();
         let folder = self.out.as_ref().map(|path| Folder::open(path, name)).transpose()?;
-        let result = talk.timed(talk.client.read_resource(&self.uri)).await?;
+        let result = talk.timed(talk.client.read_resource(&self.uri)).await;
+        let name = || CallName { method: "resources/read".into(), tool: None };
+        let result = result.map_err(|error| told_doubt::read_back(error, name(), true))?;
         let is_bytes: Vec<_> = result.contents.iter().map(content::is_blob).collect();
         let folder = talk.stdout_for(folder.as_ref(), &is_bytes).or(folder);
         let words = content::contents(&result.contents, folder.as_ref())?;

@@ -6,6 +6,7 @@
 mod arguments;
 mod certificates;
 mod check;
+mod doubts;
 mod endings;
 mod eras;
 mod exits;
