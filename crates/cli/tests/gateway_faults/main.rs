@@ -6,4 +6,5 @@
 
 mod ending;
 mod reloading;
+mod repeating;
 mod rig;

@@ -42,15 +42,20 @@ impl Home {
         std::fs::rename(next, path).unwrap();
     }
 
-    /// Starts a gateway at this address, and waits until it listens.
-    pub(crate) async fn start(&self, address: &str) -> GatewayProcess {
+    /// Returns the command of a gateway with these flags.
+    pub(crate) fn gateway(&self, flags: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
-        command.args(["gateway", "--config", "mcp.json", "--token-env", "TOKEN"]);
-        command.args(["--listen", address]).current_dir(&self.0);
+        command.args(["gateway", "--config", "mcp.json"]).args(flags).current_dir(&self.0);
         command.env("HOME", &self.0).env("TOKEN", TOKEN).kill_on_drop(true);
         for (name, folder) in [("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache")] {
             command.env(name, self.0.join(folder));
         }
+        command
+    }
+
+    /// Starts a gateway at this address, and waits until it listens.
+    pub(crate) async fn start(&self, address: &str) -> GatewayProcess {
+        let mut command = self.gateway(&["--token-env", "TOKEN", "--listen", address]);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(process.stdout.take().unwrap());
         let mut url = String::new();
@@ -138,14 +143,15 @@ pub(crate) const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 pub(crate) const TOKEN: &str = "s3cret";
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server whose name is its first argument, with tools that answer at once, after two seconds, and never.
+/// A server whose name is its first argument, with tools that answer at once, after two seconds, and never, or end it.
 const SCRIPT: &str = r#"
 echo "start $$" >> notes
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
   case "$line" in
     *'"initialize"'*) result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
-    *'"tools/list"'*) result='{"tools":[{"name":"echo","inputSchema":{"type":"object"}},{"name":"slow","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"echo","inputSchema":{"type":"object"}},{"name":"slow","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}},{"name":"die","inputSchema":{"type":"object"}}]}' ;;
+    *'"die"'*) echo "die $$" >> notes; exit 7 ;;
     *'"hang"'*) echo "hang $$" >> notes; sleep 1000 ;;
     *'"slow"'*) echo "slow $$" >> notes; sleep 2; result='{"content":[{"type":"text","text":"slow of '"$1"'"}]}' ;;
     *'"tools/call"'*) result='{"content":[{"type":"text","text":"hello of '"$1"'"}]}' ;;
