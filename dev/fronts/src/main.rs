@@ -1,0 +1,148 @@
+//! `ridethrough-fronts`: one script of a host, played at every door of the program and compared.
+//!
+//! The host, the server behind the doors and the judge share no code with the program. stdout is data, stderr is
+//! for people. Exit codes: 0 the doors differ as `differences.toml` says and in nothing else, 1 they do not,
+//! 2 wrong usage.
+
+mod backend;
+mod differences;
+mod door;
+mod normal;
+mod player;
+mod run;
+mod script;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+use differences::Differences;
+use run::RunOrder;
+
+/// One script of a host, played at every door of the program and compared.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Is the server behind `expose`, on stdin and stdout.
+    #[command(hide = true)]
+    Backend,
+    /// Plays the script, and fails where the doors differ otherwise than the rows of differences say.
+    Run {
+        /// Only lines whose name contains this.
+        #[arg(long, default_value = "")]
+        line: String,
+        /// Prints what every door said to each line.
+        #[arg(long)]
+        full: bool,
+        /// Writes the table into this file, between its two marks.
+        #[arg(long, value_name = "FILE")]
+        table: Option<PathBuf>,
+        /// Writes the rows of differences anew into this file; reasons stay, and those of new rows are missing.
+        #[arg(long, value_name = "FILE", conflicts_with = "line")]
+        rows: Option<PathBuf>,
+        /// How many hosts are there at once.
+        #[arg(long, default_value_t = 12)]
+        hosts: usize,
+        /// The program `ridethrough` [default: the one beside this program]
+        #[arg(long, value_name = "FILE")]
+        ridethrough: Option<PathBuf>,
+    },
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match perform(Args::parse().command).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn perform(command: Command) -> Result<bool> {
+    let Command::Run { line, full, table, rows, hosts, ridethrough } = command else {
+        backend::serve_lines().await?;
+        return Ok(true);
+    };
+    let beside = std::env::current_exe()?.with_file_name("ridethrough");
+    let program = door::is_there(&ridethrough.unwrap_or(beside))?;
+    let sequences: Vec<_> =
+        script::all().into_iter().filter(|it| it.name.contains(&line)).collect();
+    let (began, count) = (Instant::now(), sequences.len());
+    let folder = ScratchFolder::new()?;
+    let order = RunOrder { program, folder: folder.0.clone(), sequences, hosts };
+    let played = run::run(order).await?;
+    let differences = Differences::read(ROWS)?;
+    if full {
+        print!("{}", table::in_full(&played));
+    }
+    if let Some(file) = table {
+        write_between_marks(&file, &table::markdown(&played, &differences))?;
+    }
+    if let Some(file) = rows {
+        let head: String =
+            ROWS.split_inclusive('\n').take_while(|it| it.starts_with('#')).collect();
+        std::fs::write(&file, differences.rewritten(&head, &played))?;
+    }
+    let mut faults = differences.check(&played);
+    if count < script::all().len() {
+        faults.retain(|it| !matches!(it, differences::Fault::Stray { .. }));
+    }
+    faults.iter().for_each(|fault| println!("{}", fault.report()));
+    let apart = played.iter().filter(|it| !differences::groups(it).is_empty()).count();
+    println!(
+        "{count} lines at {} doors in {:.1} s: {apart} differ, by {} rows; {} faults",
+        door::Place::ALL.len(),
+        began.elapsed().as_secs_f32(),
+        differences.len(),
+        faults.len()
+    );
+    Ok(faults.is_empty())
+}
+
+/// Replaces what stands between the two marks of a file.
+fn write_between_marks(file: &PathBuf, table: &str) -> Result<()> {
+    let page = std::fs::read_to_string(file).context(file.display().to_string())?;
+    let parts = page
+        .split_once(BEGIN)
+        .and_then(|(before, rest)| rest.split_once(END).map(|(_, after)| (before, after)));
+    let (before, after) = parts.with_context(|| format!("`{}` has no marks", file.display()))?;
+    std::fs::write(file, format!("{before}{BEGIN}\n\n{table}\n{END}{after}"))?;
+    Ok(())
+}
+
+/// A folder for the files of the programs under test, which ends with the run.
+struct ScratchFolder(PathBuf);
+
+impl ScratchFolder {
+    fn new() -> Result<Self> {
+        let name = format!("ridethrough-fronts-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for ScratchFolder {
+    fn drop(&mut self) {
+        // What is left behind is in a folder for such things.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The differences that are known.
+const ROWS: &str = include_str!("../differences.toml");
+const BEGIN: &str = "<!-- table: begin -->";
+const END: &str = "<!-- table: end -->";
