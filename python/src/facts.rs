@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use ridethrough::Json;
 use ridethrough::error::CallError;
-use ridethrough::event::Answer;
-use ridethrough::machine::{Doubt, DoubtForm};
 use serde::Serialize;
 
 /// The facts as Python reads them; the names are those of the `rmcp` adapter.
@@ -43,10 +41,9 @@ impl Facts {
     }
 }
 
-/// Returns the facts of a call that was not sent, because it repeats one that may have run: those of that one.
-pub(crate) fn of_repeat(doubt: &Doubt) -> Json {
-    let (Answer::Error(told) | Answer::Result(told)) = doubt.answer_to_repeat(DoubtForm::Error);
-    let [facts, words] = told.pick(["data", "message"]);
+/// Returns the facts in an error that tells a doubt.
+pub(crate) fn told_in(error: &Json) -> Json {
+    let [facts, words] = error.pick(["data", "message"]);
     let facts = facts.unwrap_or_else(Json::empty_object);
     let words = words.into_iter().flat_map(|it| [("report", it.clone()), ("message", it)]);
     facts.with_members(words.map(|(name, it)| (name.to_owned(), it)))

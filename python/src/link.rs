@@ -21,7 +21,7 @@ use crate::porter::{CallKey, Ending, Porter, PorterCommand, Running};
 use crate::queue::{Item, ItemKind, Queue};
 use crate::repeats::Repeats;
 use crate::runtime::{self, ForkAge};
-use crate::sdk::{self, begun, greeted, held};
+use crate::sdk::{self, begun, greeted, held, of_era};
 use crate::settings::{Prepared, Settings, Speaks};
 use crate::tokens::TokenRequests;
 
@@ -132,7 +132,7 @@ impl Link {
             parts.tell(held(messages::repeat_ended(number, &doubt), params.as_ref()));
             return Ok(());
         }
-        let watched = parts.repeats.watch(method, params.as_ref());
+        let watched = parts.repeats.watch(None, method, params.as_ref());
         let mut call = options.apply(parts.client.request(method, params));
         if options.progress {
             let queue = parts.queue.clone();
@@ -225,6 +225,13 @@ impl Link {
             parts.tell(command);
         }
         Ok(())
+    }
+
+    /// Takes an answer back that the SDK cannot read; returns the message in its place.
+    fn unreadable<'py>(&self, python: Python<'py>, id: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let repeats = &self.parts()?.repeats;
+        let answer = of_era(repeats.unreadable(id), repeats.is_stateless());
+        Ok(PyBytes::new(python, &messages::doubt_told(id, answer).text()))
     }
 
     /// Replaces the roots that the server may work in: pairs of a URI and a name or none.

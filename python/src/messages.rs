@@ -6,7 +6,7 @@ use bytes::Bytes;
 use ridethrough::Json;
 use ridethrough::error::CallError;
 use ridethrough::event::{Answer, Delivered, QuestionId};
-use ridethrough::machine::Doubt;
+use ridethrough::machine::{Doubt, DoubtForm};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -56,12 +56,17 @@ pub(crate) fn response(id: &str, outcome: Result<Answer, CallError>) -> Item {
 
 /// Returns the end of a call that was not sent, for a program that gave the call this number.
 pub(crate) fn repeat_ended(number: u64, doubt: &Doubt) -> Item {
-    Item::new(ItemKind::Failure, number, facts::of_repeat(doubt).as_bytes().clone())
+    let (Answer::Error(told) | Answer::Result(told)) = doubt.answer_to_repeat(DoubtForm::Error);
+    Item::new(ItemKind::Failure, number, facts::told_in(&told).as_bytes().clone())
 }
 
-/// Returns the error for a request of the SDK that was not sent, because it repeats one that may have run.
-pub(crate) fn repeat_refused(id: &str, doubt: &Doubt) -> Item {
-    let facts = facts::of_repeat(doubt);
+/// Returns an answer that tells a doubt as the response to a request of the SDK.
+pub(crate) fn doubt_told(id: &str, answer: Answer) -> Item {
+    let told = match answer {
+        Answer::Error(told) => told,
+        result @ Answer::Result(_) => return response(id, Ok(result)),
+    };
+    let facts = facts::told_in(&told);
     let words = facts.member("report").and_then(|it| it.read::<String>()).unwrap_or_default();
     let told = serde_json::to_value(facts.read::<&RawValue>()).expect("it is JSON");
     message(id, "error", error(MAY_HAVE_RUN, &words, &told).into())

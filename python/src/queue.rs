@@ -88,6 +88,12 @@ impl Item {
         Self { kind, number, json: json.into(), around: None, request: None }
     }
 
+    /// Returns the JSON, with what stands around it.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        let (before, after) = self.around.as_ref().map_or(("", ""), |(it, after)| (it, after));
+        [before.as_bytes(), &self.json, after.as_bytes()].concat()
+    }
+
     /// Whether a thread that waits for this call takes the item. Any thread takes an item of no call.
     fn is_for(&self, number: u64) -> bool {
         match self.kind {

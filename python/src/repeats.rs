@@ -5,6 +5,7 @@
 //! server with the same credentials, whose clients have one name, are one caller; a link that was open before a call
 //! began is another program's. The guard of the core decides, and its rule is not written here.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -15,7 +16,8 @@ use ridethrough::event::{Answer, Moment};
 use ridethrough::machine::repeat_guard::{
     CallScope, CallSession, DoubtRepeat, RepeatGuard, is_look,
 };
-use ridethrough::machine::{Doubt, DoubtForm, Facts};
+use ridethrough::machine::{CallDigest, Doubt, DoubtForm, Facts};
+use serde_json::json;
 
 /// What was told to all callers of this process.
 struct ToldDoubts {
@@ -28,6 +30,8 @@ struct ToldDoubts {
 pub(crate) struct RepeatSettings {
     pub(crate) form: DoubtForm,
     pub(crate) repeat: DoubtRepeat,
+    /// Whether the SDK speaks the revision without sessions.
+    pub(crate) is_stateless: bool,
     /// The credentials, however they are given.
     pub(crate) principal: Vec<u8>,
     /// The URL or the command.
@@ -42,11 +46,22 @@ pub(crate) struct Repeats {
     settings: RepeatSettings,
     client: Mutex<String>,
     session: CallSession,
+    /// The calls of tools that were answered last, by the ids of their requests: it may turn out that the SDK cannot
+    /// read an answer.
+    answered: Mutex<VecDeque<AnsweredCall>>,
+}
+
+struct AnsweredCall {
+    id: Box<str>,
+    call: CallDigest,
+    began: Instant,
 }
 
 /// A call that was sent, and whose end concerns repeats of it or of another.
 pub(crate) struct WatchedCall {
     repeats: Arc<Repeats>,
+    /// The id of a request of the SDK.
+    id: Option<Box<str>>,
     method: &'static str,
     params: Option<Json>,
     began: Instant,
@@ -61,7 +76,12 @@ impl Repeats {
         let number = told.links.fetch_add(1, Ordering::Relaxed);
         let session = CallSession { number, opened_at: told.moment(Instant::now()) };
         let client = Mutex::new(settings.client.clone());
-        Arc::new(Self { told, settings, client, session })
+        Arc::new(Self { told, settings, client, session, answered: Mutex::default() })
+    }
+
+    /// Whether the SDK speaks the revision without sessions.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.settings.is_stateless
     }
 
     /// Records what the client calls itself.
@@ -86,18 +106,37 @@ impl Repeats {
     /// Watches a call that is sent; `None` if its end concerns no repeat.
     pub(crate) fn watch(
         self: &Arc<Self>,
+        id: Option<&str>,
         method: &str,
         params: Option<&Json>,
     ) -> Option<WatchedCall> {
         let method = [CALL, READ].into_iter().find(|it| *it == method)?;
-        let (repeats, params) = (self.clone(), params.cloned());
-        Some(WatchedCall { repeats, method, params, began: Instant::now() })
+        let (repeats, id, params) = (self.clone(), id.map(Box::from), params.cloned());
+        Some(WatchedCall { repeats, id, method, params, began: Instant::now() })
     }
 
-    /// Returns the answer to a repeat that was not sent, if this link tells doubt by a result.
-    pub(crate) fn answer_to_repeat(&self, doubt: &Doubt) -> Option<Answer> {
-        let form = self.settings.form;
-        (form == DoubtForm::Result).then(|| doubt.answer_to_repeat(form))
+    /// Returns the answer to a repeat that was not sent.
+    pub(crate) fn answer_to_repeat(&self, doubt: &Doubt) -> Answer {
+        doubt.answer_to_repeat(self.settings.form)
+    }
+
+    /// Returns the answer in place of one that the SDK cannot read. Its caller knows as little as if it had been lost.
+    pub(crate) fn unreadable(&self, id: &str) -> Answer {
+        let kind = "peerMisbehaved";
+        let facts = json!({ "kind": kind, "mayHaveRun": true, "attempts": 1, "elapsedMs": 0 });
+        let doubt = Doubt::new(kind, Json::of(&facts).expect("made of texts and numbers"));
+        let mut answered = locked(&self.answered);
+        let at = answered.iter().rposition(|it| &*it.id == id);
+        let Some(answered) = at.and_then(|at| answered.remove(at)) else {
+            return doubt.answer(DoubtForm::Error);
+        };
+        self.tell(answered.call, answered.began, &doubt);
+        doubt.answer(self.settings.form)
+    }
+
+    fn tell(&self, call: CallDigest, began: Instant, doubt: &Doubt) {
+        let (now, began) = (self.told.moment(Instant::now()), self.told.moment(began));
+        locked(&self.told.guard).told(now, call, Some(self.session), began, doubt.clone());
     }
 
     fn scope(&self) -> CallScope {
@@ -116,9 +155,27 @@ impl WatchedCall {
                     let (scope, session) = (self.repeats.scope(), self.repeats.session);
                     guard.looked(scope, Some(session), told.moment(self.began));
                 }
+                drop(guard);
+                self.keep();
                 None
             }
             Err(error) => self.ended_by(error),
+        }
+    }
+
+    /// Keeps the identity of a call that was answered.
+    fn keep(self) {
+        let is_held = self.method == CALL && self.repeats.settings.repeat == DoubtRepeat::Hold;
+        let (Some(id), Some(params)) = (self.id, self.params.filter(|_| is_held)) else { return };
+        if params.as_bytes().len() > LARGEST {
+            return;
+        }
+        if let Some(call) = self.repeats.scope().call(&params) {
+            let mut answered = locked(&self.repeats.answered);
+            if answered.len() >= MOST_ANSWERED {
+                answered.pop_front();
+            }
+            answered.push_back(AnsweredCall { id, call, began: self.began });
         }
     }
 
@@ -131,9 +188,7 @@ impl WatchedCall {
         let (repeats, doubt) = (&self.repeats, Doubt::of(&Facts::of(error)));
         let is_held = repeats.settings.repeat == DoubtRepeat::Hold;
         if let Some(call) = params.filter(|_| is_held).and_then(|it| repeats.scope().call(it)) {
-            let told = &repeats.told;
-            let (now, began) = (told.moment(Instant::now()), told.moment(self.began));
-            locked(&told.guard).told(now, call, Some(repeats.session), began, doubt.clone());
+            repeats.tell(call, self.began, &doubt);
         }
         let form = repeats.settings.form;
         (form == DoubtForm::Result).then(|| doubt.answer(form))
@@ -163,6 +218,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // No code panics in the middle of a change, so a poisoned lock is still valid.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// More than Python leaves unread.
+const MOST_ANSWERED: usize = 256;
+/// The params of an answered call that is kept: the digest of larger ones costs more than the call.
+const LARGEST: usize = 64 * 1024;
 
 const CALL: &str = "tools/call";
 const READ: &str = "resources/read";

@@ -76,13 +76,10 @@ impl SdkRequest<'_> {
             client.set_identity(identity);
         }
         if let Some(doubt) = repeats.held(method, params.as_ref()) {
-            let item = match repeats.answer_to_repeat(&doubt) {
-                Some(answer) => messages::response(id, Ok(of_era(answer, is_stamped))),
-                None => messages::repeat_refused(id, &doubt),
-            };
-            return held(item, params.as_ref());
+            let answer = of_era(repeats.answer_to_repeat(&doubt), is_stamped);
+            return held(messages::doubt_told(id, answer), params.as_ref());
         }
-        let watched = repeats.watch(method, params.as_ref());
+        let watched = repeats.watch(Some(id), method, params.as_ref());
         let mut call = options.apply(client.request(method, params));
         if is_stamped {
             // In the revision without a handshake the SDK provides what a server asks for itself, and
@@ -110,7 +107,7 @@ pub(crate) fn held(item: Item, params: Option<&Json>) -> PorterCommand {
 }
 
 /// Returns a result as the revision of the request has it: without sessions each says of what kind it is.
-fn of_era(answer: Answer, is_stamped: bool) -> Answer {
+pub(crate) fn of_era(answer: Answer, is_stamped: bool) -> Answer {
     match answer {
         Answer::Result(result) if is_stamped => {
             let complete = Json::of("complete").expect("a text is JSON");

@@ -133,7 +133,8 @@ impl Settings {
         let server = json!([self.url, self.command]).to_string();
         let name = self.client_info.as_ref().and_then(|it| it["name"].as_str());
         let (principal, client) = (principal.to_string().into(), name.unwrap_or_default().into());
-        Ok(RepeatSettings { form, repeat, principal, server, client })
+        let is_stateless = self.is_pinned_modern;
+        Ok(RepeatSettings { form, repeat, is_stateless, principal, server, client })
     }
 
     pub(crate) fn prepare(self, queue: &Arc<Queue>) -> Result<Prepared, String> {

@@ -384,7 +384,7 @@ def test_a_message_waits_for_tasks_that_the_one_before_began() -> None:
     from ridethrough.mcp._streams import ReadStream
 
     async def main() -> None:
-        stream = ReadStream(current_loop())
+        stream = ReadStream(current_loop(), str.encode)
         started: list[bool] = []
 
         async def handle() -> None:

@@ -215,6 +215,40 @@ def test_a_doubt_is_told_by_a_result_where_that_is_asked_for(run: Run, server: F
     run(main)
 
 
+@pytest.mark.parametrize("form", ["error", "result"])
+def test_an_answer_that_the_sdk_cannot_read_leaves_its_call_in_doubt(server: FaultServer, form: Any) -> None:
+    async def main() -> None:
+        # Half of a character: JSON can hold it, and text cannot.
+        server.faults.append(answer_with(b'{"content":[{"type":"text","text":"\\ud800"}]}'))
+        for again in (False, True):
+            async with Native().session(server.url, doubt=form) as session:
+                if form == "error":
+                    words = (await denied_write(session)).error.message
+                else:
+                    words = said(await session.call_tool("write", {"text": "it"}))
+            assert words.startswith("The answer cannot be read.")
+            assert ("the same call is taken again after 30 s" in words) == again
+
+    run_asyncio(main)
+    assert server.ran == ["write"]
+
+
+def answer_with(result: bytes) -> Any:
+    """Runs the tool, and answers with this text as the result."""
+
+    def fault(handler: Any, message: dict[str, Any]) -> bool:
+        handler.server_state.run(message["params"]["name"], message["params"].get("arguments") or {})
+        body = b'{"jsonrpc":"2.0","id":%d,"result":%s}' % (message["id"], result)
+        handler.send_response(200)
+        handler.send_header("content-type", "application/json")
+        handler.send_header("content-length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+        return True
+
+    return fault
+
+
 def test_a_local_server_that_died_does_not_get_the_call_again(run: Run) -> None:
     async def main() -> None:
         for _ in range(2):

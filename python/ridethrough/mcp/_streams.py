@@ -34,8 +34,11 @@ class _Closing:
 class ReadStream(_Closing):
     """The server's messages, for the session. The stream ends when the transport does."""
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: Loop, replace: Callable[[str], bytes | None]) -> None:
+        """`replace` returns the message in place of an answer to the request of this id that the SDK cannot read; none if
+        the transport has ended."""
         self._loop = loop
+        self._replace = replace
         self._texts: deque[bytes] = deque()
         self._waiter: Waiter | None = None
         self._is_over = False
@@ -72,7 +75,13 @@ class ReadStream(_Closing):
         try:
             return _sdk.read(text)
         except ValueError as error:
-            return unreadable(text, error)
+            message: Any = json.loads(text)
+            if "id" not in message or "method" in message:
+                return error
+            replaced = self._replace(json.dumps(message["id"]))
+            if replaced is None:
+                raise anyio.EndOfStream from None
+            return _sdk.read(replaced)
 
     def close(self) -> None:
         self._is_closed = True
@@ -124,12 +133,3 @@ class WriteStream(_Closing):
     async def __aenter__(self) -> WriteStream:
         return self
 
-
-def unreadable(text: bytes, error: ValueError) -> SessionMessage | Exception:
-    """Returns an error under the id of an answer that the SDK cannot read, so that the call ends."""
-    message: Any = json.loads(text)
-    if "id" not in message or "method" in message:
-        return error
-    words = "the SDK cannot read the result of this call\n  the server may have run it"
-    facts = {"kind": "peerMisbehaved", "mayHaveRun": True, "attempts": 1, "elapsedMs": 0, "report": words}
-    return _sdk.read(_sdk.error(message["id"], words, facts))

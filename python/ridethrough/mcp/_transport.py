@@ -87,7 +87,7 @@ class LinkTransport:
         self._loop: Loop = current_loop()
         # Nothing is sent before the session says something, and then it may be made anew.
         self._link = Link(dumps(self._settings))
-        self._read = ReadStream(self._loop)
+        self._read = ReadStream(self._loop, self._replace)
         self._write = WriteStream(self._deliver)
         self._context = contextvars.copy_context()
         if self._yields_session_id:
@@ -96,6 +96,9 @@ class LinkTransport:
 
     def _session_id(self) -> str | None:
         return None if self._carrier is None else self._carrier.session_id
+
+    def _replace(self, id: str) -> bytes | None:
+        return None if self._link is None else self._link.unreadable(id)
 
     def _watch(self, link: Link) -> None:
         """Begins to take what the link tells."""
