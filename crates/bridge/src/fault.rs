@@ -6,7 +6,9 @@ use ridethrough_core::message::code;
 use ridethrough_core::message::code::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::secrets::Secrets;
-use ridethrough_core::{CallError, CallName, Delivery, Doubt, DoubtForm, Facts, Kind, Reason};
+use ridethrough_core::{
+    CallError, CallName, Delivery, Doubt, DoubtForm, Facts, Kind, Reason, Rule,
+};
 
 use crate::advice::Advice;
 use crate::harmless::{excerpt, harmless};
@@ -66,7 +68,7 @@ pub(crate) fn report(error: &Error, advice: &Advice, secrets: &Secrets) -> Strin
 /// Changes the error of a call that was cancelled because the bridge ends: to the host, the link was closed.
 pub(crate) fn cut_short(mut error: CallError) -> CallError {
     if error.kind == Kind::Cancelled {
-        (error.kind, error.reason) = (Kind::Closed, Reason::Rule(ENDED));
+        (error.kind, error.reason) = (Kind::Closed, Reason::Rule(Rule::BridgeEnded));
     }
     error
 }
@@ -74,18 +76,14 @@ pub(crate) fn cut_short(mut error: CallError) -> CallError {
 /// Returns the error of a request that was not sent before the bridge ended.
 pub(crate) fn unsent(method: &str) -> CallError {
     let call = CallName { method: method.into(), tool: None };
-    CallError::new(Kind::Closed, Delivery::NotSent, call, Reason::Rule(ENDED))
+    CallError::new(Kind::Closed, Delivery::NotSent, call, Reason::Rule(Rule::BridgeEnded))
 }
 
 /// Returns the error of a request for which there is no room among the host's open requests.
 pub(crate) fn crowded(method: &str) -> CallError {
     let call = CallName { method: method.into(), tool: None };
-    CallError::new(Kind::Exhausted, Delivery::NotSent, call, Reason::Rule(CROWDED))
+    CallError::new(Kind::Exhausted, Delivery::NotSent, call, Reason::Rule(Rule::HostCrowds))
 }
-
-const CROWDED: &str =
-    "the host waits for 10,000 requests, or for 256 MiB of them, and can wait for no more";
-const ENDED: &str = "the bridge was told to end, or its input was closed";
 
 /// Translates a stateless upstream's refusal of the form of a request: the bridge made that form, so its
 /// codes mean nothing to the host.

@@ -71,6 +71,7 @@ pub mod policy;
 pub mod repeat_guard;
 pub mod replay;
 pub mod rng;
+mod rule;
 pub mod secrets;
 pub mod session;
 pub mod sse;
@@ -97,3 +98,4 @@ pub use output::{Action, Address, Delivered, Lane, Outgoing, Output, PeerNews, R
 pub use policy::RetryPolicy;
 pub use repeat_guard::{CallDigest, CallScope, CallSession, DoubtRepeat, RepeatGuard};
 pub use replay::{ReplayRule, TrustHints};
+pub use rule::Rule;

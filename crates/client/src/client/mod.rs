@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use ridethrough_core::CallName;
 use ridethrough_core::message::Json;
-use ridethrough_core::{CallError, Delivery, Era, Identity, Kind, Reason, Status};
+use ridethrough_core::{CallError, Delivery, Era, Identity, Kind, Reason, Rule, Status};
 use tokio::sync::oneshot;
 
 use crate::command::Command;
@@ -306,7 +306,7 @@ impl From<serde_json::Value> for Params {
 /// call.
 fn gone(method: Arc<str>) -> CallError {
     let call = CallName { method, tool: None };
-    let reason = Reason::Rule("the runtime of its client was shut down");
+    let reason = Reason::Rule(Rule::RuntimeEnded);
     // What was sent is unknown once the driver is gone.
     CallError::new(Kind::Closed, Delivery::Unknown, call, reason)
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{CallError, CallName, Delivery, Kind, QuestionId, Reason};
+use ridethrough_core::{CallError, CallName, Delivery, Kind, QuestionId, Reason, Rule};
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest,
     ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage, ServerNotification, ServerRequest,
@@ -31,7 +31,7 @@ struct Said<'a> {
 pub(super) fn params(request: &ClientRequest) -> Result<Option<Json>, CallError> {
     let unwritable = |_| {
         let call = CallName { method: request.method().into(), tool: None };
-        let rule = Reason::Rule("its params could not be written as JSON");
+        let rule = Reason::Rule(Rule::ParamsUnwritable);
         CallError::new(Kind::Cancelled, Delivery::NotSent, call, rule)
     };
     said(request).map(|(_, params)| params).map_err(unwritable)
@@ -74,7 +74,7 @@ fn refusal(answer: &Answer) -> ErrorData {
 
 fn unreadable(method: Arc<str>) -> CallError {
     let call = CallName { method, tool: None };
-    let rule = Reason::Rule("rmcp cannot read the result");
+    let rule = Reason::Rule(Rule::ResultUnreadable);
     CallError::new(Kind::PeerMisbehaved, Delivery::Unknown, call, rule)
 }
 

@@ -10,6 +10,7 @@ use super::{status, words as phrases};
 use crate::failure::Delivery;
 use crate::head::{AnswerHead, Challenge, Content, Demand, Redirect};
 use crate::message::{Answer, Incoming, Message};
+use crate::rule::Rule;
 use crate::session::Carried;
 use crate::sse::{Decoder, Item};
 
@@ -44,7 +45,7 @@ pub(crate) enum PostReading {
     /// Row 3: trouble on the way, perhaps after the request was run.
     Interrupted { status: StatusCode, hint: Option<Duration> },
     /// Rows 16 and 18: an answer that breaks the protocol.
-    Misbehaved(&'static str),
+    Misbehaved(Rule),
     /// Row 23: the credentials lack the scope that the challenge names.
     NeedsScope { challenge: Challenge, answer: Option<Answer> },
     /// Row 24: a redirect.
@@ -246,9 +247,9 @@ fn read_bare(head: &AnswerHead, body: &Bytes, asked: Asked<'_>, is_alone: bool) 
     if status.is_success() {
         return match head.content {
             _ if body.is_empty() => PostReading::Accepted,
-            _ if !is_alone => PostReading::Misbehaved("the body has answers, but not to this call"),
-            Content::Json => PostReading::Misbehaved("the body is no JSON-RPC message"),
-            _ => PostReading::Misbehaved("the body has the wrong content type"),
+            _ if !is_alone => PostReading::Misbehaved(Rule::NoAnswerInBody),
+            Content::Json => PostReading::Misbehaved(Rule::NoJsonRpc),
+            _ => PostReading::Misbehaved(Rule::WrongContentType),
         };
     }
     if status.is_redirection() {

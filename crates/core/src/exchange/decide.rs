@@ -17,6 +17,7 @@ use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::policy::RetryPolicy;
 use crate::rng::Rng;
+use crate::rule::Rule;
 
 /// The next step of an exchange.
 #[derive(Debug, PartialEq, Eq)]
@@ -137,7 +138,7 @@ impl Exchange {
         match reading {
             // In the modern era no other stream can bring the answer.
             PostReading::Accepted if rules.era == Era::Modern => {
-                self.never_answered(rules, "accepted, but not answered")
+                self.never_answered(rules, Rule::AcceptedUnanswered)
             }
             PostReading::Accepted => {
                 self.counters.note(Delivery::Unknown);
@@ -200,7 +201,7 @@ impl Exchange {
     }
 
     /// Row 18: decides when no answer has followed on any stream.
-    pub(crate) fn never_answered(&mut self, rules: &mut Rules<'_>, why: &'static str) -> Step {
+    pub(crate) fn never_answered(&mut self, rules: &mut Rules<'_>, why: Rule) -> Step {
         let ending = Ending::new(Kind::PeerMisbehaved, Reason::Rule(why));
         self.not_answered(rules, NonAnswer::Accepted, ending)
     }

@@ -16,6 +16,7 @@ use crate::failure::Delivery;
 use crate::head::{Challenge, Redirect};
 use crate::outcome::{Kind, Reason};
 use crate::policy::RetryPolicy;
+use crate::rule::Rule;
 
 impl Exchange {
     /// Row 2: decides after a request that is to come back later, and says by `delivery` whether it may have
@@ -67,10 +68,10 @@ impl Exchange {
     pub(crate) fn session_lost(&mut self, rules: &Rules<'_>) -> Step {
         self.counters.note(Delivery::Refused);
         if !self.may_follow_a_refusal(rules, true) {
-            return stop(Kind::SessionLost, Reason::Rule(AFTER_A_REDIRECT));
+            return stop(Kind::SessionLost, Reason::Rule(Rule::AfterRedirect));
         }
         if self.counters.session_renewed {
-            return stop(Kind::SessionLost, Reason::Rule("lost again after it was renewed"));
+            return stop(Kind::SessionLost, Reason::Rule(Rule::LostAgain));
         }
         self.counters.session_renewed = true;
         Step::RenewSession
@@ -101,8 +102,7 @@ impl Exchange {
         }
         self.counters.note(Delivery::Unknown);
         if !rules.is_safe || self.counters.credentials_renewed {
-            let why = "a harmless request was not refused likewise";
-            return stop(Kind::Unauthorized, Reason::Rule(why));
+            return stop(Kind::Unauthorized, Reason::Rule(Rule::NotRefusedLikewise));
         }
         self.counters.credentials_renewed = true;
         Step::RenewCredentials { then: Then::Send, challenge: None, is_suspicion: true }
@@ -116,13 +116,10 @@ impl Exchange {
         challenge: Option<Challenge>,
     ) -> Step {
         if !self.may_follow_a_refusal(rules, true) {
-            return stop(Kind::Unauthorized, Reason::Rule(AFTER_A_REDIRECT));
+            return stop(Kind::Unauthorized, Reason::Rule(Rule::AfterRedirect));
         }
         if self.counters.credentials_renewed {
-            return stop(
-                Kind::Unauthorized,
-                Reason::Rule("refused again with renewed credentials"),
-            );
+            return stop(Kind::Unauthorized, Reason::Rule(Rule::RefusedRenewed));
         }
         self.counters.credentials_renewed = true;
         Step::RenewCredentials { then, challenge, is_suspicion: false }
@@ -132,7 +129,7 @@ impl Exchange {
     pub(super) fn needs_scope(&mut self, rules: &Rules<'_>, challenge: Challenge) -> Step {
         self.counters.note(Delivery::Refused);
         if !self.may_follow_a_refusal(rules, true) {
-            return stop(Kind::Unauthorized, Reason::Rule(AFTER_A_REDIRECT));
+            return stop(Kind::Unauthorized, Reason::Rule(Rule::AfterRedirect));
         }
         if self.counters.step_ups >= MOST_STEP_UPS {
             let scope = challenge.missing_scope().cloned().unwrap_or_default();
@@ -151,7 +148,7 @@ impl Exchange {
 
     /// Row 24: stops, because what redirected may have run the request before its target refused it.
     pub(crate) fn refused_after_a_redirect() -> Step {
-        stop(Kind::Interrupted, Reason::Rule(AFTER_A_REDIRECT))
+        stop(Kind::Interrupted, Reason::Rule(Rule::AfterRedirect))
     }
 
     /// Row 24: follows a redirect. Only 307 and 308 keep the request as it is, and what answers at the target
@@ -189,7 +186,6 @@ pub(crate) fn follow(
     }
 }
 
-const AFTER_A_REDIRECT: &str = "refused where a redirect led";
 /// Row 23: how many times more scope is asked for.
 pub(crate) const MOST_STEP_UPS: u32 = 2;
 /// Row 24: how many redirects are followed.

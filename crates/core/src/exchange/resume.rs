@@ -11,6 +11,7 @@ use crate::answer::ResumeReading;
 use crate::failure::{Cause, Delivery, Failure};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
+use crate::rule::Rule;
 
 impl Exchange {
     /// Decides after a stream that ended cleanly, without the answer.
@@ -117,7 +118,7 @@ impl Exchange {
             ResumeReading::Busy { status, hint } => {
                 self.resume_later(rules, hint, Reason::Status(status))
             }
-            ResumeReading::Empty => self.stream_broke(rules, Reason::Rule("the resume was empty")),
+            ResumeReading::Empty => self.stream_broke(rules, Reason::Rule(Rule::ResumeEmpty)),
             ResumeReading::Gone { spoken } => self.stream_gone(rules, spoken),
             ResumeReading::Redirected(to, status) => self.redirected(to, status, Then::Resume),
             ResumeReading::Unauthorized(challenge) => {
@@ -131,7 +132,7 @@ impl Exchange {
 
     /// Row 9: decides after the server has forgotten the stream, or a proxy had a gap in its routes.
     fn stream_gone(&mut self, rules: &mut Rules<'_>, spoken: bool) -> Step {
-        let because = Reason::Rule("the server has forgotten the stream");
+        let because = Reason::Rule(Rule::StreamForgotten);
         if !spoken && !self.counters.gap_waited && self.counters.fruitless < rules.policy.resumes {
             self.counters.gap_waited = true;
             let wait = rules.policy.backoff.full_jitter(self.counters.fruitless, rules.rng);

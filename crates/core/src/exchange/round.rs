@@ -12,6 +12,7 @@ use super::Exchange;
 use crate::failure::Delivery;
 use crate::ids::QuestionId;
 use crate::message::Json;
+use crate::rule::Rule;
 
 /// What a result of the stateless era says it is.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub(crate) enum RoundReply {
     /// The server needs this input first.
     InputRequired(Wanted),
     /// A type that the revision does not allow.
-    Invalid(&'static str),
+    Invalid(Rule),
     /// A type that the revision does not have. An extension of the caller may.
     Unknown,
 }
@@ -84,13 +85,11 @@ impl RoundReply {
             (Some("task"), "tools/call") if declare_tasks(capabilities) => Self::Complete,
             (Some("input_required"), "prompts/get" | "resources/read" | "tools/call") => {
                 match result.read::<Wanted>() {
-                    None => Self::Invalid("it asks for input in no readable way"),
+                    None => Self::Invalid(Rule::AsksUnreadably),
                     Some(wanted) => wanted.checked(),
                 }
             }
-            (Some("input_required"), _) => {
-                Self::Invalid("it asks for input where none can be given")
-            }
+            (Some("input_required"), _) => Self::Invalid(Rule::AsksWhereNothingCanBeGiven),
             _ => Self::Unknown,
         }
     }
@@ -105,10 +104,10 @@ impl Wanted {
         let is_too_much = self.input_requests.len() > MOST_INPUTS
             || self.input_requests.values().map(bytes).sum::<usize>() > MOST_BYTES;
         if is_nothing {
-            return RoundReply::Invalid("it asks for input and does not say for which");
+            return RoundReply::Invalid(Rule::AsksForNothing);
         }
         if is_too_much {
-            RoundReply::Invalid("it asks for more input than anybody can give")
+            RoundReply::Invalid(Rule::AsksForTooMuch)
         } else {
             RoundReply::InputRequired(self)
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use http::StatusCode;
 
 use crate::failure::Failure;
+use crate::rule::Rule;
 
 /// The ways in which a call ends without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -134,8 +135,8 @@ pub enum Reason {
     Elsewhere(Arc<str>),
     /// The kind says it all.
     Nothing,
-    /// A rule of this client.
-    Rule(&'static str),
+    /// A rule of this side.
+    Rule(Rule),
     /// The server's own words.
     Said(Arc<str>),
     /// An HTTP status.
@@ -150,7 +151,7 @@ impl fmt::Display for Reason {
             Self::Config(words) | Self::Credentials(words) => f.write_str(words),
             Self::Elsewhere(place) => write!(f, "it leads to `{place}`, which is not followed"),
             Self::Nothing => Ok(()),
-            Self::Rule(rule) => f.write_str(rule),
+            Self::Rule(rule) => write!(f, "{rule}"),
             Self::Said(words) => write!(f, "the server said `{words}`"),
             Self::Status(status) => write!(f, "status {}", status.as_u16()),
             Self::Transport(failure) => write!(f, "{failure}"),

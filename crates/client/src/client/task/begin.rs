@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, Either, select};
 use ridethrough_core::message::Json;
-use ridethrough_core::{CallError, Delivery, Era, Kind, Reason, Status};
+use ridethrough_core::{CallError, Delivery, Era, Kind, Reason, Rule, Status};
 use tokio::time::Instant;
 
 use super::super::{Call, Client, Params, PendingResult, result};
@@ -148,7 +148,7 @@ async fn support_in_time(plan: &Plan) -> Result<TaskSupport, Error> {
     match select(pin!(asking), pin!(over)).await {
         Either::Left((support, _)) => support,
         Either::Right(((), _)) => {
-            let reason = Reason::Rule("the server did not say in time whether it has tasks");
+            let reason = Reason::Rule(Rule::TasksUnknown);
             let (kind, call) = (Kind::DeadlinePassed, plan.call.clone());
             let mut error = CallError::new(kind, Delivery::NotSent, call, reason);
             error.elapsed = plan.time.began.elapsed();

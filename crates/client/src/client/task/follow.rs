@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ridethrough_core::message::code;
 use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{CallError, Delivery, Kind, Reason};
+use ridethrough_core::{CallError, Delivery, Kind, Reason, Rule};
 use serde::Serialize;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -330,7 +330,7 @@ impl Follower {
                 self.error(Kind::Incompatible, Reason::Config(words.into()))
             }
             Unanswerable::TooMany => {
-                self.error(Kind::PeerMisbehaved, Reason::Rule("its task asks again and again"))
+                self.error(Kind::PeerMisbehaved, Reason::Rule(Rule::TaskAsksForEver))
             }
         }
     }
@@ -338,7 +338,7 @@ impl Follower {
     fn out_of_time(&mut self) -> Error {
         let reason = match self.trouble.take() {
             Some(Error::Call(error)) => error.reason,
-            _ => Reason::Rule("its task has not ended"),
+            _ => Reason::Rule(Rule::TaskNotEnded),
         };
         self.error(Kind::DeadlinePassed, reason)
     }

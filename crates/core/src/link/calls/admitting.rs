@@ -16,6 +16,7 @@ use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::replay::TrustHints;
+use crate::rule::Rule;
 
 /// How long the link waits for an answer when it asks whether a server that closed a gate serves again.
 const QUESTION_LIMIT: Duration = Duration::from_secs(10);
@@ -103,8 +104,7 @@ impl Calls {
             // A call that waits at a gate is not in flight: another call may have its place.
             return self.give_place_back(base, id);
         }
-        let reason =
-            Reason::Rule("the wait for the server is longer than the time that the call has");
+        let reason = Reason::Rule(Rule::HintBeyondDeadline);
         let ending = Ending::new(Kind::rejected(status), reason);
         self.end(base, now, id, ending.with_retry_after(until.since(now)));
     }

@@ -7,6 +7,7 @@ use crate::link::base::Base;
 use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
+use crate::rule::Rule;
 
 impl Calls {
     /// Handles an exchange whose timer fired: its deadline passed, its wait ended, or it has been silent.
@@ -24,7 +25,7 @@ impl Calls {
         match exchange.state {
             State::Accepted { until } if now >= until => {
                 self.decide(base, now, id, |exchange, rules| {
-                    exchange.never_answered(rules, "accepted, but no answer followed")
+                    exchange.never_answered(rules, Rule::AcceptedOnly)
                 });
             }
             State::Waiting(Waiting::Until { at, then }) if now >= at => {
@@ -53,16 +54,16 @@ impl Calls {
     fn awaited(&self, base: &Base, exchange: &Exchange) -> Reason {
         match exchange.state {
             State::Waiting(Waiting::Credentials(_) | Waiting::Scope) => {
-                Reason::Rule("it waited for credentials")
+                Reason::Rule(Rule::AwaitedCredentials)
             }
             State::Waiting(
                 Waiting::Link { .. } | Waiting::Probation { .. } | Waiting::Session { .. },
             ) => self.out_of_patience(base, exchange.id).reason,
             State::Waiting(Waiting::Acknowledgement) => {
-                Reason::Rule("the server did not acknowledge the subscription")
+                Reason::Rule(Rule::SubscriptionNotAcknowledged)
             }
-            State::Waiting(Waiting::Input) => Reason::Rule("it waited for input for the server"),
-            State::Waiting(Waiting::Place) => NO_PLACE,
+            State::Waiting(Waiting::Input) => Reason::Rule(Rule::AwaitedInput),
+            State::Waiting(Waiting::Place) => Reason::Rule(Rule::AwaitedPlace),
             _ => Reason::Nothing,
         }
     }
@@ -93,5 +94,3 @@ impl Calls {
             .set(Timer::Exchange(id), Some(own.map_or(deadline, |own| own.min(deadline))));
     }
 }
-
-const NO_PLACE: Reason = Reason::Rule("it waited for a place among the calls in flight");

@@ -18,6 +18,7 @@ use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{CallError, Kind, Reason, told_in};
 use crate::output::Output;
+use crate::rule::Rule;
 
 impl Calls {
     /// Row 15: drains the stream that brought the answer and aborts every other attempt of the exchange.
@@ -177,12 +178,10 @@ pub(super) fn tell_cancelled(base: &mut Base, now: Moment, sent: &Sent) {
 /// Whether an ending counts as a strike of the breaker: no answer, for a transport reason.
 fn is_strike(ending: &Ending) -> bool {
     match (&ending.kind, &ending.reason) {
-        (Kind::Exhausted, reason) => *reason != BUDGET_EMPTY,
+        (Kind::Exhausted, reason) => *reason != Reason::Rule(Rule::BudgetEmpty),
         (Kind::Interrupted, Reason::Transport(_)) => true,
         (Kind::Interrupted, Reason::Status(status)) => status::is_outage(*status),
         (Kind::SessionLost | Kind::Unreachable, _) => true,
         _ => false,
     }
 }
-
-pub(super) const BUDGET_EMPTY: Reason = Reason::Rule("the retry budget of this server is empty");

@@ -18,6 +18,7 @@ use crate::moment::Moment;
 use crate::outcome::{CallName, Kind, Reason};
 use crate::output::{Route, Verb};
 use crate::replay::ReplayRule;
+use crate::rule::Rule;
 
 impl Calls {
     /// Adds a new exchange, which waits to be let out.
@@ -178,7 +179,7 @@ impl Calls {
                 base,
                 now,
                 id,
-                Ending::new(Kind::Exhausted, Reason::Rule("resumed too often")),
+                Ending::new(Kind::Exhausted, Reason::Rule(Rule::ResumedTooOften)),
             );
         } else if now < at {
             self.wait(base, now, id, Waiting::Until { at, then: Then::Resume });

@@ -21,6 +21,7 @@ use crate::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
 use crate::outcome::Reason;
+use crate::rule::Rule;
 
 /// The progress of a list of tools that the link reads for itself, page by page.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +64,7 @@ impl Calls {
         }
         exchange.counters.note(Delivery::Refused);
         // The event names a fixed reason, because the server's words may quote what was sent.
-        let reason = Reason::Rule("the server refused the form of the request");
+        let reason = Reason::Rule(Rule::RefusedForm);
         self.hiccup(base, now, id, reason, Remedy::Resend { at: now });
         self.release(base, now, id, carrier);
         if is_stale {

@@ -19,6 +19,7 @@ use crate::message::{Answer, Params};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Delivered;
+use crate::rule::Rule;
 
 impl Calls {
     /// Withdraws the open questions of a call that is over.
@@ -64,7 +65,7 @@ impl Calls {
             RoundReply::InputRequired(wanted) => self.begin_round(base, now, id, wanted, carrier),
             RoundReply::Invalid(why) => self.misbehaved(base, now, id, why),
             RoundReply::Unknown => {
-                self.misbehaved(base, now, id, "the result is of a type that nobody declared");
+                self.misbehaved(base, now, id, Rule::UndeclaredType);
             }
         }
     }
@@ -108,9 +109,7 @@ impl Calls {
         exchange.params = Params::new(Some(params), exchange.params.has_token());
         let is_safe = self.tools.is_safe(&exchange.call, exchange.rule, base.cx.policy.trust_hints);
         if !is_safe {
-            let reason = Reason::Rule(
-                "the server has sessions, and the rounds of this call did not begin in one",
-            );
+            let reason = Reason::Rule(Rule::RoundsOutsideSession);
             self.end(base, now, id, Ending::new(Kind::Interrupted, reason));
         }
         is_safe
@@ -127,7 +126,7 @@ impl Calls {
         let Some(exchange) = self.get(id) else { return };
         let round = exchange.round.next(exchange.params.text(), wanted.request_state);
         let Some(mut round) = round else {
-            return self.misbehaved(base, now, id, "it asks for input again and again");
+            return self.misbehaved(base, now, id, Rule::AsksForEver);
         };
         self.release(base, now, id, carrier);
         for (key, input) in wanted.input_requests {
@@ -181,7 +180,7 @@ impl Calls {
         self.set_alarm(base, id);
     }
 
-    fn misbehaved(&mut self, base: &mut Base, now: Moment, id: ExchangeId, why: &'static str) {
+    fn misbehaved(&mut self, base: &mut Base, now: Moment, id: ExchangeId, why: Rule) {
         if let Some(exchange) = self.get_mut(id) {
             exchange.counters.note(Delivery::Unknown);
         }

@@ -1,7 +1,6 @@
 //! Carrying out the steps that exchanges decide on.
 
 use super::Calls;
-use super::ending::BUDGET_EMPTY;
 use crate::event::{Event, Remedy};
 use crate::exchange::{Ending, Exchange, HeldBack, Rules, Sent, State, Step, Then, Waiting};
 use crate::head::Challenge;
@@ -10,6 +9,7 @@ use crate::link::base::Base;
 use crate::link::effects::{CallEffect, CredentialsEffect};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
+use crate::rule::Rule;
 
 impl Calls {
     /// Turns a step that renews the session or the credentials into an ending, if the exchange belongs to the
@@ -168,7 +168,8 @@ impl Calls {
                 Some(paid.max(at))
             }
             None => {
-                self.end(base, now, id, Ending::new(Kind::Exhausted, BUDGET_EMPTY));
+                let reason = Reason::Rule(Rule::BudgetEmpty);
+                self.end(base, now, id, Ending::new(Kind::Exhausted, reason));
                 None
             }
         }

@@ -25,6 +25,7 @@ use crate::message::Json;
 use crate::moment::Moment;
 use crate::outcome::{CallError, CallName, Kind, Reason};
 use crate::output::{Address, Output};
+use crate::rule::Rule;
 
 /// A message on its way to the server.
 #[derive(Debug)]
@@ -187,7 +188,7 @@ impl Outbound {
                 cx.then(Effect::Close);
             }
             NoticeState::AwaitTurn => {
-                let reason = Reason::Rule("the server takes notifications too slowly");
+                let reason = Reason::Rule(Rule::NotificationsTooSlow);
                 let ending = Ending::new(Kind::DeadlinePassed, reason);
                 self.end_notice(cx, now, id, Err(ending));
             }

@@ -15,6 +15,7 @@ use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Address;
+use crate::rule::Rule;
 
 impl Sessions {
     /// Whether a refused `initialize` is worth another try. A server that has answered before may come back;
@@ -75,11 +76,11 @@ impl Sessions {
                 self.fail(cx, ending);
             }
             PostReading::Accepted => {
-                let reason = Reason::Rule("`initialize` was accepted but not answered");
+                let reason = Reason::Rule(Rule::InitializeUnanswered);
                 self.fail(cx, Ending::new(Kind::PeerMisbehaved, reason));
             }
             PostReading::Misbehaved(why) => {
-                let why = if head.content == Content::Html { "it is a web page" } else { why };
+                let why = if head.content == Content::Html { Rule::WebPage } else { why };
                 let ending = Ending::new(Kind::PeerMisbehaved, Reason::Rule(why));
                 self.fail(cx, ending);
             }

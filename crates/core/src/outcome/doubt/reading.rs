@@ -1,5 +1,6 @@
 //! Reads a doubt that a program between here and the server has told.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -11,6 +12,7 @@ use crate::answer::words::quoted;
 use crate::failure::Delivery;
 use crate::message::{Answer, Json, code};
 use crate::outcome::{CallError, CallName, Kind, Reason};
+use crate::rule::Rule;
 
 /// Whether a result of `tools/call` tells that the call may have run, in place of what the tool gave.
 pub fn is_told_in(result: &Json) -> bool {
@@ -36,8 +38,8 @@ pub fn told_as_error(error: &Json, call: &CallName) -> Option<CallError> {
 
 fn facts_in(result: &Json) -> Option<ToldFacts> {
     let text = result.as_bytes();
-    // A search in the bytes is enough for all other results. The slash may be escaped.
-    if text.len() > LARGEST || memmem::find(text, b"ridethrough").is_none() {
+    // A search in the bytes is enough for all other results.
+    if text.len() > LARGEST || OUR_NAME.find(text).is_none() {
         return None;
     }
     let facts: ToldFacts = result.member("_meta")?.member(KEY)?.read()?;
@@ -77,7 +79,7 @@ impl ToldFacts {
         let last_words = of_process.into_iter().chain(self.last_words).collect::<Vec<_>>();
         let last_words = (!last_words.is_empty()).then(|| last_words.join(" | "));
         let said = self.said.or(last_words);
-        let reason = status.map_or(TOLD, Reason::Status);
+        let reason = status.map_or(Reason::Rule(Rule::ToldByFront), Reason::Status);
         let error = CallError::new(kind, Delivery::Unknown, call.clone(), reason);
         CallError {
             attempts: self.attempts,
@@ -91,6 +93,10 @@ impl ToldFacts {
     }
 }
 
-const TOLD: Reason = Reason::Rule("so says a program between this one and the server");
+/// The part of the key that has one spelling: the slash behind it may be escaped. Made once, because every result of
+/// a tool is searched for it.
+static OUR_NAME: LazyLock<memmem::Finder<'static>> =
+    LazyLock::new(|| memmem::Finder::new("ridethrough"));
+
 /// No doubt that a front tells is nearly as large.
 const LARGEST: usize = 64 * 1024;

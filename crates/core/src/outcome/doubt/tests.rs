@@ -196,7 +196,7 @@ fn every_error() -> Vec<CallError> {
         Reason::Credentials("connection refused".into()),
         Reason::Elsewhere("http://localhost".into()),
         Reason::Nothing,
-        Reason::Rule("the connection was reset"),
+        Reason::Transport(Failure::unknown(Cause::Reset)),
         Reason::Said("Session expired".into()),
         Reason::Status(StatusCode::SERVICE_UNAVAILABLE),
         Reason::Transport(Failure::unknown(Cause::Reset).with_detail("connection reset by peer")),
