@@ -1,9 +1,12 @@
 //! Calls that are repeated after the child that they were made to has died.
 
+use std::time::Duration;
+
 use http::Request;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::rig::{Puppet, Rig, call, doubt_in, post};
 
@@ -67,8 +70,9 @@ async fn a_repeat_without_a_session_is_held_until_its_caller_has_looked() {
 
     let repeat = rig.begin_to_send(stateless(call(2), "agent"));
     let mut child = rig.child().await.greet_and_stay("2025-11-25").await;
-    // The child answers nothing here: it would wait for ever, had it been sent.
-    let repeat = repeat.await.unwrap().json().await;
+    // The child answers nothing here.
+    let repeat = timeout(LONG, async { repeat.await.unwrap().json().await });
+    let repeat = repeat.await.expect("it was sent");
     let other = rig.begin_to_send(stateless(call(3), "another"));
     let of_another = called(&mut child).await;
 
@@ -121,3 +125,6 @@ async fn called(child: &mut Puppet) -> Value {
 fn look(id: u64) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "get_it"}})
 }
+
+/// Longer than any answer takes that needs no child.
+const LONG: Duration = Duration::from_secs(60);
