@@ -142,7 +142,7 @@ fn in_code(text: &str) -> String {
 const BRIDGES: &str = "\
 Bridges are stdio servers in front of the server of a scenario. Each is played by the same host, which \
 recovers from\nnothing (`ridethrough lab drive-stdio`), so what is seen is the bridge's own doing. That host has a session, so a bridge is not asked to do without \
-one.";
+one. It\nspeaks for programs, so it alone is asked not to send what they repeat after it may have run (K34).";
 
 const LEGEND: &str = "\
 **pass**: everything held. **soft**: what must hold held, an ideal was missed.\n\
