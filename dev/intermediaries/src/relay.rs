@@ -4,6 +4,8 @@
 //! proxy can be told apart. It changes nothing: a close is passed on as a close, a reset as a reset.
 
 use std::io;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -114,8 +116,9 @@ async fn relay(client: TcpStream, proxy: u16, seen: Seen) {
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    let up = copy(from_client, to_server, Direction::Up(KeyReader::default()), &seen);
-    let down = copy(from_server, to_client, Direction::Down, &seen);
+    let is_call_out = AtomicBool::new(false);
+    let up = copy(from_client, to_server, Direction::Up(KeyReader::default()), &seen, &is_call_out);
+    let down = copy(from_server, to_client, Direction::Down, &seen, &is_call_out);
     // A failure of one direction ends both, and its reset is passed on when they are dropped.
     let _ = tokio::try_join!(up, down);
 }
@@ -130,11 +133,18 @@ async fn copy(
     mut to: OwnedWriteHalf,
     mut direction: Direction,
     seen: &Seen,
+    is_call_out: &AtomicBool,
 ) -> io::Result<()> {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = match from.read(&mut buffer).await {
-            Ok(0) => return to.shutdown().await,
+            Ok(0) => {
+                // The end of a connection that rests refuses nothing.
+                if matches!(direction, Direction::Down) && is_call_out.load(Relaxed) {
+                    seen.refuse();
+                }
+                return to.shutdown().await;
+            }
             Ok(read) => read,
             Err(error) => {
                 if matches!(direction, Direction::Down) {
@@ -146,9 +156,16 @@ async fn copy(
         };
         let bytes = &buffer[..read];
         match &mut direction {
-            Direction::Down if is_refusal(bytes) => seen.refuse(),
-            Direction::Down => {}
-            Direction::Up(keys) => keys.read(bytes, |key| seen.send(key)),
+            Direction::Down => {
+                is_call_out.store(false, Relaxed);
+                if is_refusal(bytes) {
+                    seen.refuse();
+                }
+            }
+            Direction::Up(keys) => keys.read(bytes, |key| {
+                is_call_out.store(true, Relaxed);
+                seen.send(key);
+            }),
         }
         to.write_all(bytes).await?;
     }

@@ -29,7 +29,7 @@ use step_up::StepUp;
 #[derive(Debug, Default)]
 pub(crate) struct Credentials {
     /// What the hook was asked for, until it comes back. It may be a person logging in, who is not asked twice.
-    asked: Option<Asked>,
+    asked: Option<TokenQuestion>,
     /// Whether calls wait for the hook.
     is_renewing: bool,
     /// Whether only the standing stream was refused, or one call, without a challenge. Other calls are the better
@@ -43,7 +43,7 @@ pub(crate) struct Credentials {
 
 /// A question to the hook for better credentials.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct TokenQuestion {
     /// Those that were refused.
     rejected: CredentialsId,
     /// Whether the hook was told that they may be good.
@@ -115,7 +115,7 @@ impl Credentials {
         self.is_renewing = true;
         cx.timers.set(Timer::Credentials, Some(now + LIMIT));
         if self.asked.is_none() {
-            self.asked = Some(Asked { rejected, is_suspicion });
+            self.asked = Some(TokenQuestion { rejected, is_suspicion });
             cx.act(Action::RenewCredentials { rejected, challenge, is_suspicion });
         }
     }
