@@ -258,7 +258,7 @@ pub(crate) fn yes_or_no(line: &str) -> Option<bool> {
     }
 }
 
-/// Returns the value that a word means. A word that fits no type stays text: the check then says what is
+/// Returns the value that a word means. A word that fits no type stays text: the server then says what is
 /// wrong.
 fn value(given: Given, schema: Option<Schema<'_>>) -> Json {
     let text = match given {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::Talk;
 
@@ -37,21 +37,6 @@ impl Talk {
             None => Err(Late.into()),
         }
     }
-
-    /// Does work that a command can do without: `None` if it is not done within a moment, or cannot be done.
-    pub(super) async fn briefly<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<Option<T>> {
-        let done = tokio::select! {
-            done = briefly(work) => done,
-            () = over(self.ends) => None,
-        };
-        match self.ends {
-            Some(ends) if Instant::now() >= ends => Err(Late.into()),
-            _ => Ok(done),
-        }
-    }
 }
 
 /// Does work that a command can do without: `None` if it is not done within a moment, or cannot be done.
@@ -77,13 +62,6 @@ async fn until<T: Send + 'static>(
         None => Some(waited.await),
     };
     waited.transpose().context("what the server sent could not be looked at")
-}
-
-async fn over(ends: Option<Instant>) {
-    match ends {
-        Some(ends) => sleep_until(ends).await,
-        None => std::future::pending().await,
-    }
 }
 
 /// The size of the stack: schemas refer to themselves, and following them recurses deeply.

@@ -1,7 +1,8 @@
 //! `ridethrough call`: calls a tool and prints its result.
 //!
-//! The tools are listed first: the schema gives types to what was typed, missing or wrong arguments are
-//! reported before the tool is called, and the client learns which tools only read.
+//! The tools are listed first: the schema gives types to what was typed, missing and misspelt names are
+//! reported before the tool is called, and the client learns which tools only read. Whether the values fit, the
+//! server decides, and its words are passed on.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -13,13 +14,14 @@ use ridethrough::call::CallName;
 use ridethrough::machine::ReplayRule;
 use ridethrough::model::{TaskSupport, Tool, ToolResult};
 use ridethrough::{Error, Json};
+use ridethrough_core::message::code::INVALID_PARAMS;
 
-use super::arguments::{self, BY_NAME, Origins, Typed};
+use super::arguments::{self, BY_NAME, Typed};
 use super::ending::Hint;
 use super::files::Folder;
 use super::log::Level;
 use super::questions::{self, Asking};
-use super::schema::{self, ArgumentVerdict, SchemaDocument};
+use super::schema::{self, NameVerdict, SchemaDocument};
 use super::{
     Common, Talk, content, ended_as_swapped, nearest_tool, progress, safe, talk_asked, task,
     told_doubt,
@@ -42,7 +44,7 @@ pub(crate) struct CallArgs {
     /// Save pictures, sounds and other bytes into this folder; `-` writes them to stdout
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Do not list the tools first: send the arguments without types and checks
+    /// Do not list the tools first: send the arguments without types, whatever their names
     #[arg(long)]
     unchecked: bool,
     /// Do not wait for the result: let the server go on with it as a task, and print the task's name for
@@ -86,7 +88,9 @@ impl CallArgs {
         }
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.tool)).transpose()?;
         let (arguments, tool) = if self.unchecked {
-            (self.typed(talk, typed, &Json::empty_object())?.0, None)
+            let document = SchemaDocument::new(&Json::empty_object());
+            let built = typed.by(document.schema());
+            (built.map_err(|faults| self.misuse(talk, faults))?.0, None)
         } else {
             let (arguments, tool) = self.checked(talk, typed).await?;
             (arguments, Some(tool))
@@ -120,13 +124,17 @@ impl CallArgs {
                     ReplayRule::Repeatable => true,
                 };
                 let read_back = |error| told_doubt::read_back(error, self.name(), is_repeatable);
-                call.await.map_err(|error| explained(read_back(error), is_askable))?
+                call.await.map_err(|error| self.explained(talk, read_back(error), is_askable))?
             }
         };
-        print(talk, &result, folder.as_ref(), &format!("`{}`", self.tool))
+        let exit = print(talk, &result, folder.as_ref(), &format!("`{}`", self.tool))?;
+        if exit == Exit::Tool && !self.arguments.is_empty() {
+            talk.terminal.say(&format!("\nhint: {}", safe::our_line(&self.what_it_takes(talk))));
+        }
+        Ok(exit)
     }
 
-    /// Returns the arguments with their types, if they fit the tool's schema, and the tool.
+    /// Returns the arguments with their types, if their names fit the tool's schema, and the tool.
     async fn checked(&self, talk: &Talk, typed: Typed) -> Result<(Json, Tool)> {
         let mut tools = talk.tools().await?;
         let Some(place) = tools.iter().position(|tool| tool.name == self.tool) else {
@@ -135,17 +143,8 @@ impl CallArgs {
         let tool = tools.swap_remove(place);
         let schema = tool.input_schema.clone();
         let built = talk.aside(move || build(typed, &schema)).await?;
-        let (arguments, origins) = built.map_err(|faults| self.misuse(talk, faults))?;
-        let (schema, given) = (tool.input_schema.clone(), arguments.clone());
-        let verdict = talk.briefly(move || schema::check(&schema, &given, &origins)).await?;
-        let ArgumentVerdict { mut faults, misspelt, warnings } =
-            verdict.unwrap_or_else(|| ArgumentVerdict {
-                warnings: vec![
-                    "the tool's schema cannot be checked by in time: the server will say"
-                        .to_owned(),
-                ],
-                ..ArgumentVerdict::default()
-            });
+        let (arguments, NameVerdict { mut faults, misspelt, warnings }) =
+            built.map_err(|faults| self.misuse(talk, faults))?;
         let way = if faults.is_empty() { UNCHECKED } else { "" };
         faults.extend(misspelt.iter().map(|it| format!("{it}{way}")));
         if !faults.is_empty() {
@@ -184,8 +183,25 @@ impl CallArgs {
         CallName { method: "tools/call".into(), tool: Some(self.tool.as_str().into()) }
     }
 
-    fn typed(&self, talk: &Talk, typed: Typed, schema: &Json) -> Result<(Json, Origins), Misuse> {
-        build(typed, schema).map_err(|faults| self.misuse(talk, faults))
+    /// Adds a hint to a server's error: about a question that could not be answered, which an SDK words in its
+    /// own way, or about arguments that the server does not take.
+    fn explained(&self, talk: &Talk, error: Error, is_askable: bool) -> anyhow::Error {
+        let Some(rpc) = error.server().map(|it| &it.rpc) else { return error.into() };
+        let words = rpc.message.to_lowercase();
+        let wants_to_ask = words.contains("elicit") || words.contains("sampling");
+        let is_about_arguments = rpc.code == INVALID_PARAMS;
+        let error = anyhow::Error::from(error);
+        if wants_to_ask && !is_askable {
+            error.context(UNASKED)
+        } else if is_about_arguments {
+            error.context(Hint(self.what_it_takes(talk).into()))
+        } else {
+            error
+        }
+    }
+
+    fn what_it_takes(&self, talk: &Talk) -> String {
+        format!("`{}` shows what it takes", talk.spoken.command("tools", &self.tool))
     }
 
     fn misuse(&self, talk: &Talk, faults: Vec<String>) -> Misuse {
@@ -193,7 +209,7 @@ impl CallArgs {
         Misuse {
             what: format!("`{}` cannot be called so: {}", self.tool, faults.join("\n  and: ")),
             tried: "the arguments were checked; the tool was not called".to_owned(),
-            hint: format!("`{}` shows what it takes", talk.spoken.command("tools", &self.tool)),
+            hint: self.what_it_takes(talk),
         }
     }
 
@@ -240,14 +256,6 @@ pub(super) fn print(
     Ok(Exit::Done)
 }
 
-/// Adds a hint to an error of a server that wanted to ask and could not, which its SDK words in its own way.
-fn explained(error: Error, is_askable: bool) -> anyhow::Error {
-    let words = error.server().map(|it| it.rpc.message.to_lowercase()).unwrap_or_default();
-    let wants_to_ask = words.contains("elicit") || words.contains("sampling");
-    let error = anyhow::Error::from(error);
-    if wants_to_ask && !is_askable { error.context(UNASKED) } else { error }
-}
-
 /// Returns the misuse of `--detach` with a program: the task would end with it.
 fn homeless() -> Misuse {
     Misuse {
@@ -257,9 +265,12 @@ fn homeless() -> Misuse {
     }
 }
 
-/// Returns the arguments with the types that a schema gives them.
-fn build(typed: Typed, schema: &Json) -> Result<(Json, Origins), Vec<String>> {
-    typed.by(SchemaDocument::new(schema).schema())
+/// Returns the arguments with the types that a schema gives them, and what it says of their names.
+fn build(typed: Typed, schema: &Json) -> Result<(Json, NameVerdict), Vec<String>> {
+    let document = SchemaDocument::new(schema);
+    let (arguments, origins) = typed.by(document.schema())?;
+    let verdict = schema::check_names(&document, &arguments, &origins);
+    Ok((arguments, verdict))
 }
 
 /// Returns the words with the names of the schema's arguments: required ones first.

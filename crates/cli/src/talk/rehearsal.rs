@@ -3,7 +3,7 @@
 use ridethrough::Json;
 
 use super::arguments;
-use super::schema::{SchemaDocument, check};
+use super::schema::{SchemaDocument, check_names};
 use super::tools;
 
 /// The result of a rehearsal.
@@ -18,7 +18,7 @@ pub struct SchemaRehearsal {
     pub warnings: Vec<String>,
 }
 
-/// Shows a schema and checks words against it; `None` if it is not JSON.
+/// Shows a schema, and gives words its types; `None` if it is not JSON.
 pub fn rehearse_schema(schema: &str, words: &[String]) -> Option<SchemaRehearsal> {
     let schema = Json::new(schema.to_owned()).ok()?;
     let document = SchemaDocument::new(&schema);
@@ -31,7 +31,7 @@ pub fn rehearse_schema(schema: &str, words: &[String]) -> Option<SchemaRehearsal
             return Some(SchemaRehearsal { shown, arguments: None, faults, warnings: Vec::new() });
         }
     };
-    let verdict = check(&schema, &json, &origins);
+    let verdict = check_names(&document, &json, &origins);
     Some(SchemaRehearsal {
         shown,
         arguments: Some(json.as_str().to_owned()),

@@ -1,25 +1,22 @@
-//! As much of JSON Schema as is needed to give an argument its type and to say in words what fits. Whether a
-//! value fits is decided in `check`.
+//! As much of JSON Schema as is needed to give an argument its type and to say in words what fits. Whether
+//! arguments fit, their server decides; before, only their names are looked at, and the fields of a form.
 //!
 //! A schema comes from the server and is not trusted: its size, the depth that is looked into and the number
 //! of steps are bounded, and the code that prints its words makes them harmless.
 
-mod check;
 mod choices;
-mod faults;
-mod plan;
+mod field;
+mod names;
 mod tree;
-mod unknown;
 
 use std::cell::Cell;
 
 use ridethrough::Json;
 
 use crate::secrets;
-pub(super) use check::{ArgumentVerdict, check};
 pub(super) use choices::AllowedValue;
+pub(super) use names::{NameVerdict, SENT, check_names};
 use tree::Tree;
-pub(super) use unknown::SENT;
 
 /// A schema as a server sent it.
 pub(super) struct SchemaDocument {
@@ -54,12 +51,6 @@ impl SchemaDocument {
         Schema { document: self, node: &self.root }.followed()
     }
 
-    /// Returns the part that a JSON pointer points at.
-    fn part(&self, pointer: &str) -> Option<Schema<'_>> {
-        let node = self.root.pointer(pointer)?;
-        Some(Schema { document: self, node }.followed())
-    }
-
     /// Whether one more step may be taken.
     fn step(&self) -> bool {
         let left = self.steps.get();
@@ -80,9 +71,14 @@ impl<'a> Schema<'a> {
         self.property_at(name, 0)
     }
 
-    fn property_at(self, name: &str, depth: usize) -> Option<Self> {
+    /// Returns the property that an object has in each of its forms.
+    fn own_property(self, name: &str) -> Option<Self> {
         let own = self.node.member("properties").and_then(|it| it.member(name));
-        own.map(|node| self.at(node)).or_else(|| {
+        own.map(|node| self.at(node))
+    }
+
+    fn property_at(self, name: &str, depth: usize) -> Option<Self> {
+        self.own_property(name).or_else(|| {
             let forms = self.branches(depth).into_iter().chain(self.parts());
             forms.into_iter().find_map(|it| {
                 if depth < DEEPEST_BRANCH { it.property_at(name, depth + 1) } else { None }

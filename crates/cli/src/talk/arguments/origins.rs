@@ -22,11 +22,6 @@ impl Origins {
         self.words.push((pointer.to_owned(), word.to_owned()));
     }
 
-    /// Whether each argument was typed as a word of its own.
-    pub(in crate::talk) const fn are_words(&self) -> bool {
-        self.whole.is_none()
-    }
-
     /// Returns what was typed for the value at this place.
     pub(in crate::talk) fn typed(&self, pointer: &str) -> Option<String> {
         let is_in = |at: &str| {

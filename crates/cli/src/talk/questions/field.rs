@@ -2,9 +2,9 @@
 
 use ridethrough::Json;
 
-use super::super::arguments::{self, Origins, yes_or_no};
-use super::super::schema::{self, Schema};
-use super::super::{safe, schema::SchemaDocument};
+use super::super::arguments::{self, yes_or_no};
+use super::super::safe;
+use super::super::schema::{Schema, SchemaDocument};
 use super::pick::{Choices, shown};
 use super::quoted;
 
@@ -125,12 +125,12 @@ impl Field {
 
     /// Checks a value against the schema of the field.
     pub(super) fn check(&self, value: &Json) -> Result<(), String> {
-        let given = Json::empty_object().with_members([(self.name.clone(), value.clone())]);
-        let faults = schema::check(&self.schema, &given, &Origins::default()).faults;
-        if faults.is_empty() {
-            Ok(())
-        } else {
-            Err(faults.iter().map(|it| safe::our_line(it)).collect::<Vec<_>>().join("; "))
+        let document = SchemaDocument::new(&self.schema);
+        match document.schema().property(&self.name) {
+            Some(property) if !property.admits(value) => {
+                Err(safe::our_line(&format!("`{}` must be {}", self.name, self.fits)))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -188,23 +188,16 @@ fn list(elements: impl IntoIterator<Item = Json>) -> Json {
     Json::new(format!("[{}]", elements.join(","))).expect("a list of JSON is JSON")
 }
 
-/// Returns the schema of an object that has this property and no other. Its description is left out: it is
-/// above the prompt, so an error need not repeat it.
+/// Returns the schema of an object that has this property and no other.
 fn alone(name: &str, property: &Json, form: &Json) -> Json {
-    let members = property.members().into_iter().filter(|(key, _)| key != "description");
-    let property = if property.as_str().starts_with('{') {
-        Json::empty_object().with_members(members)
-    } else {
-        property.clone()
-    };
-    let properties = Json::empty_object().with_members([(name.to_owned(), property)]);
+    let properties = Json::empty_object().with_members([(name.to_owned(), property.clone())]);
     let shared = form.members().into_iter().filter(|(key, _)| SHARED.contains(&key.as_str()));
     let shared: Vec<_> = shared.collect();
     Json::empty_object().with_members(shared).with_members([("properties".to_owned(), properties)])
 }
 
 /// The keys of a form to which properties may refer.
-const SHARED: [&str; 3] = ["$defs", "$schema", "definitions"];
+const SHARED: [&str; 2] = ["$defs", "definitions"];
 /// Words for secrets. Servers must not ask for these in a form (2025-11-25, client/elicitation, security
 /// considerations).
 const SECRETS: [&str; 6] = ["api key", "api_key", "apikey", "passw", "secret", "token"];

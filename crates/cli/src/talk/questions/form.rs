@@ -10,16 +10,15 @@
 use ridethrough::Json;
 use ridethrough::model::FormRequest;
 
-use super::super::arguments::{Origins, yes_or_no};
+use super::super::arguments::yes_or_no;
 use super::super::safe;
-use super::super::schema::{self, SchemaDocument};
+use super::super::schema::SchemaDocument;
 use super::field::Field;
 use super::quoted;
 
 /// A form that is being filled in.
 pub(super) struct Form {
     message: String,
-    schema: Json,
     fields: Vec<Field>,
     /// The value of each field, if one was given.
     given: Vec<Option<Json>>,
@@ -48,22 +47,22 @@ pub(super) enum Taken {
 impl Form {
     /// Reads a form; fails if a person could not fill it in.
     pub(super) fn new(request: &FormRequest) -> Result<Self, String> {
-        let schema = request.requested_schema.clone();
-        let document = SchemaDocument::new(&schema);
+        let schema = &request.requested_schema;
+        let document = SchemaDocument::new(schema);
         if document.is_too_large() {
             return Err("its form is too large".to_owned());
         }
         let properties = document.schema().properties();
         let fields: Vec<_> = properties
             .take(MOST_FIELDS + 1)
-            .map(|(name, it)| Field::new(name, it, &schema))
+            .map(|(name, it)| Field::new(name, it, schema))
             .collect();
         if fields.len() > MOST_FIELDS {
             return Err(format!("its form has more than {MOST_FIELDS} fields"));
         }
         let (given, is_known) = (vec![None; fields.len()], vec![false; fields.len()]);
         let step = if fields.is_empty() { FormStep::Review } else { FormStep::Field(0) };
-        Ok(Self { message: request.message.clone(), schema, fields, given, is_known, step })
+        Ok(Self { message: request.message.clone(), fields, given, is_known, step })
     }
 
     /// Fills in known values, which are not asked for. Returns the names that the form has.
@@ -86,7 +85,7 @@ impl Form {
                 self.given[place] = field.read("", None)?;
             }
         }
-        self.whole()
+        Ok(self.whole())
     }
 
     /// Whether everything that the form asks for is known.
@@ -145,7 +144,7 @@ impl Form {
                     Ok(value) => {
                         self.given[place] = value;
                         self.step = self.following(place + 1);
-                        self.look_at_whole()
+                        Taken::Next
                     }
                 }
             }
@@ -159,26 +158,13 @@ impl Form {
         place.map_or(FormStep::Review, FormStep::Field)
     }
 
-    fn look_at_whole(&mut self) -> Taken {
-        if matches!(self.step, FormStep::Field(_)) {
-            return Taken::Next;
-        }
-        match self.whole() {
-            Ok(_) => Taken::Next,
-            Err(reason) => {
-                self.step = self.following(0);
-                Taken::Again(format!("it does not fit as a whole: {reason}"))
-            }
-        }
-    }
-
     fn decide(&mut self, typed: &str) -> Taken {
         let is_empty = typed.trim().is_empty();
         match yes_or_no(typed) {
             Some(false) => Taken::Declined,
-            Some(true) => self.accepted(),
+            Some(true) => Taken::Accepted(self.whole()),
             // An empty line agrees to values that a person has seen. A form without fields has none.
-            None if is_empty && !self.fields.is_empty() => self.accepted(),
+            None if is_empty && !self.fields.is_empty() => Taken::Accepted(self.whole()),
             None if ["e", "edit"].contains(&typed.trim()) && !self.fields.is_empty() => {
                 self.is_known.fill(false);
                 self.step = self.following(0);
@@ -189,21 +175,11 @@ impl Form {
         }
     }
 
-    fn accepted(&self) -> Taken {
-        self.whole().map_or_else(Taken::Again, Taken::Accepted)
-    }
-
-    /// Returns the values, if they fit the schema of the form.
-    fn whole(&self) -> Result<Json, String> {
+    /// Returns the values, each of which fits its field.
+    fn whole(&self) -> Json {
         let given = self.fields.iter().zip(&self.given);
         let given = given.filter_map(|(field, it)| Some((field.name.clone(), it.clone()?)));
-        let whole = Json::empty_object().with_members(given.collect::<Vec<_>>());
-        let faults = schema::check(&self.schema, &whole, &Origins::default()).faults;
-        if faults.is_empty() {
-            Ok(whole)
-        } else {
-            Err(faults.iter().map(|it| safe::our_line(it)).collect::<Vec<_>>().join("; "))
-        }
+        Json::empty_object().with_members(given.collect::<Vec<_>>())
     }
 }
 

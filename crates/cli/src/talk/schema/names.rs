@@ -1,46 +1,72 @@
-//! Argument names that the schema does not know. Even where other names are allowed, they are most often
-//! mistakes.
+//! The names of arguments against a schema: required ones that are missing, and ones that it does not know.
+//!
+//! A name that is not known is most often a mistake, even where others are allowed. What the values are is
+//! left to the server.
 
+use ridethrough::Json;
 use serde_json::Value;
 
-use super::faults::{escaped, inside};
-use super::{Schema, tree::Tree};
+use super::{Schema, SchemaDocument, tree::Tree};
 use crate::near;
 use crate::secrets;
 use crate::talk::arguments::Origins;
 
-/// The unknown names, each with its message.
+/// The result of checking the names of arguments, each with its place.
 #[derive(Default)]
-pub(super) struct Unknown {
-    /// Names that are similar to a known one.
-    pub(super) misspelt: Vec<String>,
-    /// Names that are similar to none.
-    pub(super) others: Vec<String>,
+pub(in crate::talk) struct NameVerdict {
+    /// Names that are missing, and names that the schema forbids.
+    pub(in crate::talk) faults: Vec<String>,
+    /// Unknown names that are similar to a known one: the schema allows them, and they are most often
+    /// misspelt.
+    pub(in crate::talk) misspelt: Vec<String>,
+    /// Unknown names that are similar to none, and may be sent nevertheless.
+    pub(in crate::talk) warnings: Vec<String>,
 }
 
-/// Returns the unknown names in the arguments, except those that are reported as faults already.
-pub(super) fn names(
-    schema: Schema<'_>,
-    value: &Value,
+/// Checks the names of arguments against the schema of their tool. Of very many faults, the first are
+/// returned.
+pub(in crate::talk) fn check_names(
+    document: &SchemaDocument,
+    arguments: &Json,
     origins: &Origins,
-    faults: &[String],
-) -> Unknown {
-    let mut seen = SeenKeys { unknown: Unknown::default(), origins };
-    seen.look(schema, value, ("", ""), 0);
-    let is_new = |it: &String| !faults.iter().any(|fault| it.starts_with(fault.as_str()));
-    let told = |names: Vec<String>| names.into_iter().filter(is_new).take(MOST);
-    Unknown {
-        misspelt: told(seen.unknown.misspelt).collect(),
-        others: told(seen.unknown.others).map(|it| format!("{it}{SENT}")).collect(),
+) -> NameVerdict {
+    // A schema that was not looked at says nothing about names.
+    let value = arguments.read::<Value>().filter(|_| !document.is_too_large());
+    let Some(value) = value else { return NameVerdict::default() };
+    let mut seen = SeenKeys { verdict: NameVerdict::default(), origins };
+    seen.miss(document.schema(), &value, "", 0);
+    seen.look(document.schema(), &value, ("", ""), 0);
+    let mut verdict = seen.verdict;
+    for told in [&mut verdict.faults, &mut verdict.misspelt, &mut verdict.warnings] {
+        told.truncate(MOST);
     }
+    verdict
 }
 
 struct SeenKeys<'a> {
-    unknown: Unknown,
+    verdict: NameVerdict,
     origins: &'a Origins,
 }
 
 impl SeenKeys<'_> {
+    /// Notes what is required and missing. Alternatives are not looked into: which of them is meant, the
+    /// server decides.
+    fn miss(&mut self, schema: Schema<'_>, value: &Value, place: &str, depth: usize) {
+        let Value::Object(members) = value else { return };
+        if depth > DEEPEST {
+            return;
+        }
+        for name in schema.required().into_iter().filter(|it| !members.contains_key(*it)).take(MOST)
+        {
+            self.verdict.faults.push(missing(&inside(place, name), schema.property(name)));
+        }
+        for (name, member) in members {
+            if let Some(property) = schema.own_property(name) {
+                self.miss(property, member, &inside(place, name), depth + 1);
+            }
+        }
+    }
+
     fn look(
         &mut self,
         schema: Schema<'_>,
@@ -68,10 +94,12 @@ impl SeenKeys<'_> {
                 None if is_told && !known.contains(&name.as_str()) => {
                     let typed = self.origins.typed(&at.0);
                     let told = told(&at.1, name, &known, typed.as_deref());
-                    if near::nearest(name, known.iter().copied()).is_empty() {
-                        self.unknown.others.push(told)
+                    if forbids_others(schema) {
+                        self.verdict.faults.push(told);
+                    } else if near::nearest(name, known.iter().copied()).is_empty() {
+                        self.verdict.warnings.push(format!("{told}{SENT}"));
                     } else {
-                        self.unknown.misspelt.push(told)
+                        self.verdict.misspelt.push(told);
                     }
                 }
                 None => {}
@@ -81,7 +109,7 @@ impl SeenKeys<'_> {
 }
 
 /// Returns the names that a schema knows, in all of its forms.
-pub(super) fn known(schema: Schema<'_>) -> Vec<&str> {
+fn known(schema: Schema<'_>) -> Vec<&str> {
     let mut names = Vec::new();
     gather(schema, 0, &mut names);
     names
@@ -117,8 +145,21 @@ fn takes_any(schema: Schema<'_>, depth: usize) -> bool {
         || (depth < DEEPEST_FORM && forms(schema).into_iter().any(|it| takes_any(it, depth + 1)))
 }
 
+/// Whether the schema says that no other members are allowed.
+fn forbids_others(schema: Schema<'_>) -> bool {
+    schema.node.member("additionalProperties").is_some_and(|it| it.json() == "false")
+}
+
+/// Returns the message about a name that is missing.
+fn missing(place: &str, schema: Option<Schema<'_>>) -> String {
+    let words = schema.map_or_else(|| "any value".to_owned(), Schema::words);
+    let description = schema.and_then(Schema::description).map(|it| format!(" ({it})"));
+    let place = secrets::masked(place);
+    format!("`{place}` is missing: {words}{}", description.unwrap_or_default())
+}
+
 /// Returns the message about an unknown name.
-pub(super) fn told(place: &str, name: &str, known: &[&str], typed: Option<&str>) -> String {
+fn told(place: &str, name: &str, known: &[&str], typed: Option<&str>) -> String {
     let meant = near::question(name, known.iter().copied()).map(|it| format!(" ({it})"));
     let meant = meant.map(|it| secrets::masked(&it));
     let shown: Vec<_> = known.iter().take(MOST_SHOWN).map(|it| secrets::masked(it)).collect();
@@ -130,6 +171,16 @@ pub(super) fn told(place: &str, name: &str, known: &[&str], typed: Option<&str>)
     };
     let typed = typed.map(|it| format!("; typed: `{it}`")).unwrap_or_default();
     format!("`{place}` is not known{rest}{typed}")
+}
+
+/// Returns a place as it is typed: `a.b`.
+fn inside(place: &str, name: &str) -> String {
+    if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") }
+}
+
+/// Returns a name as a step of a JSON pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// The end of the message about an unknown name where others are allowed.
