@@ -10,7 +10,6 @@ mod finding;
 mod guard;
 mod hello;
 mod pace;
-mod page;
 mod program;
 mod reach;
 mod redirect;
@@ -25,14 +24,12 @@ mod wire;
 
 use std::env;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ridethrough::machine::hints::OperatorHints;
-use ridethrough_lab::scorecard::today;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Instant, interval, timeout};
@@ -43,7 +40,7 @@ use crate::options::{self, Options, Policy, Settings};
 use crate::talk::terminal::Terminal;
 use crate::talk::{ending, safe};
 use crate::target::{self, Target};
-use crate::{in_flags, out, secrets, unexpanded, until, writable};
+use crate::{in_flags, out, secrets, unexpanded, until};
 use authorization::{AuthorizationCheck, AuthorizationSeen};
 use era::Era;
 use finding::{Finding, Subject};
@@ -63,9 +60,6 @@ pub(crate) struct CheckArgs {
     /// Print JSON for machines: findings, figures, tools
     #[arg(long)]
     json: bool,
-    /// Write the report as a page to this file too, for a browser; `-` prints the page instead
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
     #[command(flatten)]
     options: Options,
 }
@@ -75,7 +69,6 @@ pub(crate) fn play(args: &CheckArgs) -> Result<ExitCode> {
 }
 
 fn check(args: &CheckArgs) -> Result<ExitCode> {
-    let paper = Paper::read(args)?;
     let settings = args.options.settings()?;
     let target = target::resolve(&args.server)
         .map_err(|misuse| crate::program::advised(misuse, &args.server))?;
@@ -123,14 +116,12 @@ fn check(args: &CheckArgs) -> Result<ExitCode> {
             return Ok(stopped.tell("no tool was called; a session may be left to expire"));
         }
     };
-    if let Paper::File(path) = &paper {
-        let page = page::html(&notes, &today());
-        std::fs::write(path, page).with_context(|| format!("writing `{}`", path.display()))?;
-    }
-    out::print(|out| match paper {
-        Paper::Stdout => write!(out, "{}", page::html(&notes, &today())),
-        _ if args.json => writeln!(out, "{}", report::json(&notes, exit)),
-        _ => report::words(out, &notes, look()),
+    out::print(|out| {
+        if args.json {
+            writeln!(out, "{}", report::json(&notes, exit))
+        } else {
+            report::words(out, &notes, look())
+        }
     })?;
     Ok(exit.into())
 }
@@ -154,35 +145,6 @@ async fn look_at_login(
     let check = AuthorizationCheck { account: &account, spoken: &spoken, redirect, profile };
     check.look(exit == Exit::Unauthorized, notes).await;
     Ok(())
-}
-
-/// Where the HTML page goes.
-enum Paper {
-    /// The page goes to a file, beside the report on stdout.
-    File(PathBuf),
-    /// No page is written.
-    Nowhere,
-    /// The page goes to stdout, in place of the report.
-    Stdout,
-}
-
-impl Paper {
-    /// Checks that the page can be written, before any request is sent to the server.
-    fn read(args: &CheckArgs) -> Result<Self, Misuse> {
-        let Some(path) = &args.html else { return Ok(Self::Nowhere) };
-        if path.as_os_str() != "-" {
-            writable::see(path, "it was opened before the check; no server was asked")?;
-            return Ok(Self::File(path.clone()));
-        }
-        if args.json {
-            return Err(Misuse {
-                what: "`--html -` and `--json` both want stdout".to_owned(),
-                tried: "the flags were read; no server was asked".to_owned(),
-                hint: "give the page a file: --html report.html".to_owned(),
-            });
-        }
-        Ok(Self::Stdout)
-    }
 }
 
 /// What was found out so far, as the report shows it.

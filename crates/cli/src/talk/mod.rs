@@ -117,8 +117,6 @@ pub(crate) struct Common {
 struct Talk {
     /// The server, as it was typed.
     server: String,
-    /// The server, without its secrets.
-    shown: String,
     /// The server in the words of its user, for hints.
     spoken: Spoken,
     /// Whether the server is a program, which ends with the command.
@@ -205,7 +203,6 @@ fn hold(
         questions::refuse_unanswered(&client, terminal.clone());
         let talk = Talk {
             server: common.server.clone(),
-            shown: target.to_string(),
             spoken: target.spoken().with_flags(common.options.typed()),
             is_program,
             stray_line: target.stray_line(),

@@ -15,11 +15,9 @@ use super::questions::{Asking, Flags};
 use super::{Common, Talk, safe, talk_asked};
 use crate::exit::Exit;
 use crate::options::seconds;
-use page::LivePage;
 use repeats::{RepeatTold, Repeats};
 use sight::{LastStatus, Sight};
 
-mod page;
 mod repeats;
 mod sight;
 
@@ -35,19 +33,6 @@ pub(crate) struct WatchArgs {
     /// Ask the server for its log, from this level on
     #[arg(long, value_name = "LEVEL")]
     log: Option<Level>,
-    /// Serve a page too that shows everything as it comes, on this machine only; its address is told on
-    /// stderr
-    #[arg(long)]
-    html: bool,
-    /// The port of that page [default: any that is free]
-    #[arg(
-        long,
-        value_name = "PORT",
-        requires = "html",
-        default_value_t = 0,
-        hide_default_value = true
-    )]
-    html_port: u16,
 }
 
 pub(super) fn play(args: &WatchArgs) -> Result<ExitCode> {
@@ -56,14 +41,6 @@ pub(super) fn play(args: &WatchArgs) -> Result<ExitCode> {
 
 impl WatchArgs {
     async fn watch(&self, talk: &Talk) -> Result<Exit> {
-        let page = if self.html {
-            Some(LivePage::open(self.html_port, &safe::line(&talk.shown)).await?)
-        } else {
-            None
-        };
-        if let Some(page) = &page {
-            talk.terminal.say(&format!("the page is at {}", page.url()));
-        }
         let (events, notifications) = (talk.client.events(), talk.client.notifications());
         let ends = self.time.map(|time| talk.born + time);
         let server = match ends {
@@ -79,15 +56,11 @@ impl WatchArgs {
         let name = server.name().unwrap_or_else(|| "a server without a name".to_owned());
         let name = safe::line(&name);
         talk.terminal.say(&format!("watching {name}; Ctrl-C stops"));
-        if let Some(page) = &page {
-            page.name(&name);
-        }
         if let Some(level) = self.log {
             talk.ask_for_log(level).await?;
         }
         let mut lookout = Lookout {
             talk,
-            page,
             events,
             repeats: Repeats::default(),
             notifications,
@@ -119,7 +92,6 @@ fn as_unreachable(error: Error) -> Error {
 /// Everything that `watch` shows.
 struct Lookout<'a> {
     talk: &'a Talk,
-    page: Option<LivePage>,
     events: Events,
     /// The repeated failures that people were shown.
     repeats: Repeats,
@@ -134,9 +106,6 @@ impl Lookout<'_> {
     /// Shows everything until there is no more, or stdout has no reader any more.
     async fn tell_all(&mut self) -> io::Result<()> {
         while let Some(sight) = self.next().await {
-            if let Some(page) = &self.page {
-                page.show(&sight);
-            }
             let line = if self.talk.is_json { safe::our_json(&sight.json()) } else { sight.line() };
             let mut out = io::stdout().lock();
             match writeln!(out, "{line}").and_then(|()| out.flush()) {

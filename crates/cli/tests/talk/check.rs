@@ -2,7 +2,6 @@
 
 mod busy;
 mod findings;
-mod html;
 mod keys;
 mod moved;
 mod pages;

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use ridethrough_lab::{Entry, Times, What, When};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::time::timeout;
 
 use crate::rig::Rig;
@@ -128,56 +127,4 @@ async fn a_watch_ends_when_nobody_reads_it_any_more() {
     }
 
     assert_eq!(ended.expect("it ends within 20 s").unwrap().code(), Some(0));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_page_of_a_watch_shows_what_the_server_tells_without_secrets() {
-    let rig = Rig::new().await;
-    let words = ["watch", "SERVER?key=s3cret-key", "--html", "--header", "X-Key: s3cret-header"];
-    let mut command = rig.command(&words);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
-    let line = told.next_line().await.unwrap().unwrap();
-    let url = line.strip_prefix("the page is at ").unwrap_or_else(|| panic!("{line}")).to_owned();
-    while rig.mcp.standing_streams() == 0 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    let data = "<b>n1</b> s3cret-key s3cret-header";
-    let message = json!({"jsonrpc": "2.0", "method": "notifications/message",
-        "params": {"level": "info", "data": data}});
-    rig.mcp.push(message).await;
-
-    let mut page = String::new();
-    let shown = async {
-        while !page.contains("&lt;b&gt;n1&lt;/b&gt;") || !page.contains("status: connected") {
-            page = read(&url).await;
-        }
-    };
-    timeout(Duration::from_secs(30), shown).await.expect("the page shows it");
-    child.kill().await.unwrap();
-
-    assert!(page.contains("<h1>ridethrough-lab</h1>"), "{page}");
-    assert!(!page.contains("s3cret") && !page.contains("<b>n1"), "{page}");
-    let (authority, _) = url.trim_start_matches("http://").split_once('/').unwrap();
-    assert!(TcpStream::connect(authority).await.is_err(), "the page ends with the command");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_port_of_the_page_is_asked_for_with_the_page_only() {
-    let rig = Rig::new().await;
-
-    let ran = rig.run(&["watch", "SERVER", "--html-port", "4000", "--for", "0.1"]).await;
-
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.err.contains("--html"), "{ran:?}");
-}
-
-async fn read(url: &str) -> String {
-    let (authority, path) = url.trim_start_matches("http://").split_once('/').unwrap();
-    let mut connection = TcpStream::connect(authority).await.unwrap();
-    let request = format!("GET /{path} HTTP/1.1\r\nhost: {authority}\r\n\r\n");
-    connection.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer).await.unwrap();
-    answer
 }

@@ -7,7 +7,6 @@ use ridethrough::machine::breaker::BreakerState;
 use ridethrough::model::Notification;
 use serde::Serialize;
 
-use super::page::BoardKind;
 use crate::in_flags;
 use crate::secrets;
 use crate::talk::{safe, told_event};
@@ -118,26 +117,12 @@ impl Sight {
     }
 
     pub(super) fn line(&self) -> String {
-        format!("{:>9}  {}", self.moment(), self.words())
-    }
-
-    /// Returns how long after the start it was seen.
-    pub(super) fn moment(&self) -> String {
-        self.at.to_string()
-    }
-
-    /// Returns the kind of line.
-    pub(super) const fn kind(&self) -> BoardKind {
-        match self.what {
-            What::Event { .. } => BoardKind::Event,
-            What::Missed { .. } => BoardKind::Missed,
-            What::Notification { .. } => BoardKind::Notification,
-            What::Status(_) => BoardKind::Status,
-        }
+        let at = self.at.to_string();
+        format!("{at:>9}  {}", self.words())
     }
 
     /// Returns the line in words, safe to be shown.
-    pub(super) fn words(&self) -> String {
+    fn words(&self) -> String {
         let words = match &self.what {
             What::Event { text, .. } => text.clone(),
             What::Missed { count } => format!("{count} events were missed"),
