@@ -289,7 +289,8 @@ mod tests {
         let bearer = StaticToken::new("one").unwrap();
         let first = bearer.token(None).await.unwrap().unwrap();
 
-        let again = bearer.token(Some(Refused { token: Some(&first), challenge: None })).await;
+        let refused = Refused { token: Some(&first), challenge: None, is_suspicion: false };
+        let again = bearer.token(Some(refused)).await;
 
         assert!(again.is_err());
     }

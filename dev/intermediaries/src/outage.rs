@@ -49,7 +49,7 @@ struct Outage {
     reads: Tally,
     ran_twice: u32,
     denied: u32,
-    /// Writes that were out, or had gone out, when the first refusal arrived.
+    /// Writes that were out, or had gone out, when the first refusal arrived, or the first that is no 500.
     doubt_allowed: u32,
 }
 
@@ -168,12 +168,12 @@ impl Outage {
         let runs = backend.runs(&call.key);
         self.ran_twice += u32::from(runs > 1 && seen.sends(&call.key) > 1);
         self.denied += u32::from(runs > 0 && matches!(call.ended, Ended::Refused(_)));
-        let refused = seen.refused();
         let was_out = |refused: Instant| {
             let known = refused + ARRIVAL;
             seen.first_sent(&call.key).is_some_and(|sent| sent <= known) && call.at >= refused
         };
-        self.doubt_allowed += u32::from(refused.is_some_and(was_out));
+        let met = seen.refused().is_some_and(was_out) || seen.away().is_some_and(was_out);
+        self.doubt_allowed += u32::from(met);
     }
 
     const fn is_good(&self) -> bool {

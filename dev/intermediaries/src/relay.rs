@@ -36,6 +36,8 @@ struct Moments {
     /// From when on a refusal counts.
     watching: Option<Instant>,
     refused: Option<Instant>,
+    /// When the first refusal came that speaks of more than one call.
+    away: Option<Instant>,
 }
 
 impl Relay {
@@ -79,6 +81,12 @@ impl Seen {
         self.moments().refused
     }
 
+    /// Returns when the first refusal came from the proxy that is no 500: a server says that of one call, and no other
+    /// is held for it.
+    pub(crate) fn away(&self) -> Option<Instant> {
+        self.moments().away
+    }
+
     /// Returns when the call of this key was first sent.
     pub(crate) fn first_sent(&self, key: &str) -> Option<Instant> {
         self.moments().sent.iter().find(|(it, _)| it == key).map(|(_, at)| *at)
@@ -89,10 +97,13 @@ impl Seen {
         self.moments().sent.push((key.to_owned(), Instant::now()));
     }
 
-    fn refuse(&self) {
+    fn refuse(&self, refusal: Refusal) {
         let mut moments = self.moments();
         if moments.watching.is_some() {
             moments.refused.get_or_insert_with(Instant::now);
+            if refusal == Refusal::OfAll {
+                moments.away.get_or_insert_with(Instant::now);
+            }
         }
     }
 
@@ -141,14 +152,14 @@ async fn copy(
             Ok(0) => {
                 // The end of a connection that rests refuses nothing.
                 if matches!(direction, Direction::Down) && is_call_out.load(Relaxed) {
-                    seen.refuse();
+                    seen.refuse(Refusal::OfAll);
                 }
                 return to.shutdown().await;
             }
             Ok(read) => read,
             Err(error) => {
                 if matches!(direction, Direction::Down) {
-                    seen.refuse();
+                    seen.refuse(Refusal::OfAll);
                 }
                 to.as_ref().set_zero_linger()?;
                 return Err(error);
@@ -158,8 +169,8 @@ async fn copy(
         match &mut direction {
             Direction::Down => {
                 is_call_out.store(false, Relaxed);
-                if is_refusal(bytes) {
-                    seen.refuse();
+                if let Some(refusal) = refusal(bytes) {
+                    seen.refuse(refusal);
                 }
             }
             Direction::Up(keys) => keys.read(bytes, |key| {
@@ -171,9 +182,23 @@ async fn copy(
     }
 }
 
-/// Whether the bytes begin with the head of a response that is not a success.
-fn is_refusal(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"HTTP/1.") && matches!(bytes.get(9), Some(b'3'..=b'5'))
+/// What a proxy refuses, or the server behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refusal {
+    /// Every call, as far as a client can know.
+    OfAll,
+    /// One call.
+    OfOne,
+}
+
+/// Returns the refusal if the bytes begin with the head of a response that is not a success.
+fn refusal(bytes: &[u8]) -> Option<Refusal> {
+    let status = bytes.starts_with(b"HTTP/1.").then(|| bytes.get(9..12))??;
+    match status {
+        b"500" => Some(Refusal::OfOne),
+        [b'3'..=b'5', ..] => Some(Refusal::OfAll),
+        _ => None,
+    }
 }
 
 /// Finds the keys of calls in bytes that come in pieces.
@@ -225,8 +250,9 @@ mod tests {
 
     #[test]
     fn only_a_head_that_is_no_success_is_a_refusal() {
-        assert!(is_refusal(b"HTTP/1.1 503 Service Unavailable\r\n"));
-        assert!(!is_refusal(b"HTTP/1.1 200 OK\r\n"));
-        assert!(!is_refusal(b"{\"id\":5}"));
+        assert_eq!(refusal(b"HTTP/1.1 503 Service Unavailable\r\n"), Some(Refusal::OfAll));
+        assert_eq!(refusal(b"HTTP/1.1 500 Internal Server Error\r\n"), Some(Refusal::OfOne));
+        assert_eq!(refusal(b"HTTP/1.1 200 OK\r\n"), None);
+        assert_eq!(refusal(b"{\"id\":5}"), None);
     }
 }
