@@ -115,7 +115,6 @@ async fn one_question_without_an_answer_does_not_end_a_task_that_is_seldom_looke
 #[tokio::test(start_paused = true)]
 async fn what_cannot_pass_ends_it_at_once() {
     let cases = [
-        (Told::Status(401), Some(Kind::Unauthorized)),
         (Told::Status(403), Some(Kind::Rejected { status: 403 })),
         (Told::Error(-32601, "no such method"), None),
         (Told::Error(-32021, "tasks are not declared"), None),
@@ -128,6 +127,18 @@ async fn what_cannot_pass_ends_it_at_once() {
         assert_eq!(error.kind(), kind, "{error}");
         assert_eq!(office.count("tasks/get"), 2);
     }
+}
+
+/// A server that lives may pass on the 401 of a service behind it, once.
+#[tokio::test(start_paused = true)]
+async fn a_401_that_comes_twice_ends_it() {
+    let refused = || Told::Status(401);
+    let office = Office::looks(vec![task(json!({})), refused(), refused(), completed()]);
+
+    let error = office.client().call_tool("build", ()).await.unwrap_err();
+
+    assert_eq!(error.kind(), Some(Kind::Unauthorized), "{error}");
+    assert_eq!(office.count("tasks/get"), 3);
 }
 
 #[tokio::test(start_paused = true)]
