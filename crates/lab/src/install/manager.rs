@@ -58,7 +58,10 @@ impl Manager {
                 vec![folder.join("target/debug/lab-client-rmcp")]
             }
             Self::Npm => vec!["node".into(), folder.join("adapter.mjs")],
-            Self::Pip => vec![in_environment(folder, "python"), folder.join("adapter.py")],
+            Self::Pip => {
+                let words = [in_environment(folder, "python"), folder.join("adapter.py")];
+                kept_compiled().chain(words).collect()
+            }
         }
     }
 
@@ -68,7 +71,7 @@ impl Manager {
         let mut words = match self {
             Self::Cargo => vec![folder.join("target/debug").join(program)],
             Self::Npm => vec!["node".into(), folder.join(program)],
-            Self::Pip => vec![in_environment(folder, program)],
+            Self::Pip => kept_compiled().chain([in_environment(folder, program)]).collect(),
         };
         words.extend(arguments.iter().map(PathBuf::from));
         words
@@ -92,6 +95,12 @@ impl Manager {
             }
         }
     }
+}
+
+/// Returns the words before a program for Python that make it keep what it has compiled, whatever this process was
+/// told: without that each of hundreds of starts takes seconds to import an SDK.
+fn kept_compiled() -> impl Iterator<Item = PathBuf> {
+    ["env", "-u", "PYTHONDONTWRITEBYTECODE"].into_iter().map(PathBuf::from)
 }
 
 fn in_environment(folder: &Path, program: &str) -> PathBuf {
@@ -172,6 +181,18 @@ mod tests {
             let reason = reason(program, failed);
 
             assert!(matches!(&reason, NotBrought::Silent(it) if it.starts_with(why)), "{reason}");
+        }
+    }
+
+    #[test]
+    fn clients_and_bridges_for_python_keep_what_they_compile() {
+        let folder = Path::new("/a b");
+
+        let words = [Manager::Pip.adapter(folder), Manager::Pip.bridge(folder, &["it", "{url}"])];
+
+        for words in words {
+            assert_eq!(words[..3], ["env", "-u", "PYTHONDONTWRITEBYTECODE"].map(PathBuf::from));
+            assert!(words[3].starts_with("/a b/venv/bin"), "{words:?}");
         }
     }
 
