@@ -133,6 +133,9 @@ impl StatelessCall {
         match Incoming::parse(&text) {
             Ok(Incoming::One(Message::Response { answer, .. })) => {
                 self.is_over = true;
+                // It must be forgotten before its client can have the answer: a record of the next call would
+                // otherwise be one of two.
+                self.conversation.forget(self.number);
                 Some(CallEvent::Answer(self.translated(answer)))
             }
             Ok(Incoming::One(Message::Notification { method, params: Some(params) })) => {
