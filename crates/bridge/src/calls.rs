@@ -5,12 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use futures_util::stream::FuturesUnordered;
 use ridethrough::call::Track;
-use ridethrough_core::message::{Id, Json};
+use ridethrough_core::message::{ByKey, Id, Json, Key};
 use ridethrough_core::stateless::Offers;
 use ridethrough_core::{ExchangeId, Kind, Outcome};
 use tokio::time::Instant;
@@ -25,9 +24,9 @@ pub(crate) struct Calls {
     known: BTreeMap<u64, Running>,
     /// How a host of the stateless revision asked, by the number of its request.
     askers: BTreeMap<u64, Asker>,
-    /// The number of a request by the text of its id. If an id is used again while its first call runs, it
+    /// The number of a request by its id. If an id is used again while its first call runs, it
     /// means the later call.
-    numbers: BTreeMap<Bytes, u64>,
+    numbers: ByKey<u64>,
     /// The bytes of all params that are kept.
     bytes: usize,
     last: u64,
@@ -133,7 +132,7 @@ impl Calls {
         let number = self.last;
         let Asked { id, method, params, asker } = asked;
         let (handle, registration) = AbortHandle::new_pair();
-        self.numbers.insert(id.json().as_bytes().clone(), number);
+        self.numbers.insert(Key::of(id.json()), number);
         let (id, began) = (Some(id), Instant::now());
         self.bytes += size(params.as_ref());
         self.known.insert(number, Running { id, handle, method, params, page, began });
@@ -145,8 +144,8 @@ impl Calls {
     }
 
     /// Drops a request, if it has not ended, and returns its number.
-    pub(crate) fn cancel(&mut self, id: &Bytes) -> Option<u64> {
-        let number = self.numbers.remove(id)?;
+    pub(crate) fn cancel(&mut self, id: &Json) -> Option<u64> {
+        let number = self.numbers.remove(&Key::of(id))?;
         self.drop_call(number);
         Some(number)
     }
@@ -178,7 +177,7 @@ impl Calls {
     /// Attaches the request to another id: the host waits for it again, and may offer other things.
     pub(crate) fn go_on(&mut self, number: u64, id: Id, offers: Offers, token: Option<Json>) {
         let Some(running) = self.known.get_mut(&number) else { return };
-        self.numbers.insert(id.json().as_bytes().clone(), number);
+        self.numbers.insert(Key::of(id.json()), number);
         running.id = Some(id);
         if let Some(asker) = self.askers.get_mut(&number) {
             (asker.offers, asker.token) = (offers, token);
@@ -215,9 +214,9 @@ impl Calls {
     }
 
     fn forget_id(&mut self, id: &Id, number: u64) {
-        let key = id.json().as_bytes();
-        if self.numbers.get(key) == Some(&number) {
-            self.numbers.remove(key);
+        let key = Key::of(id.json());
+        if self.numbers.get(&key) == Some(&number) {
+            self.numbers.remove(&key);
         }
     }
 

@@ -34,7 +34,6 @@ mod gauge;
 mod greeting;
 mod harmless;
 mod hidden;
-mod host_messages;
 mod lines;
 mod listens;
 mod lists;

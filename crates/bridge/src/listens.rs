@@ -8,11 +8,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bytes::Bytes;
 use ridethrough_core::message::notification;
 use ridethrough_core::message::reserved::SUBSCRIPTION;
 use ridethrough_core::message::splice;
-use ridethrough_core::message::{Id, Json};
+use ridethrough_core::message::{ByKey, Id, Json, Key, is_within};
 use serde::Deserialize;
 
 use crate::lists::Kind;
@@ -141,9 +140,9 @@ impl Listens {
 
     /// Removes a request that the host cancels. Returns the resources that no other request listens for;
     /// `None` if there is no such request.
-    pub(crate) fn cancel(&mut self, id: &Bytes) -> Option<Vec<Box<str>>> {
-        let (number, _) = self.open.iter().find(|(_, it)| it.id.json().as_bytes() == id)?;
-        let number = *number;
+    pub(crate) fn cancel(&mut self, id: &Json) -> Option<Vec<Box<str>>> {
+        let open = self.open.iter().map(|(number, it)| (Key::of(it.id.json()), *number));
+        let number = open.collect::<ByKey<_>>().remove(&Key::of(id))?;
         let listen = self.open.remove(&number)?;
         // Resources of a request that is not acknowledged yet are dealt with when the upstream has answered.
         let uris = listen.filter.uris.into_iter().filter(|_| listen.held.is_none());
@@ -173,13 +172,6 @@ impl Listen {
     }
 }
 
-/// Whether an update of one resource concerns a subscription to another: a server may name a part of it.
-fn is_within(uri: &str, wanted: &str) -> bool {
-    uri.strip_prefix(wanted).is_some_and(|rest| {
-        rest.is_empty() || wanted.ends_with('/') || rest.starts_with(['/', '#', '?'])
-    })
-}
-
 fn uri(params: &Json) -> Option<String> {
     params.member("uri")?.read()
 }
@@ -204,6 +196,7 @@ const MOST_HELD: usize = 100;
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use ridethrough_core::message::{Incoming, Message};
 
     use super::*;
@@ -268,9 +261,9 @@ mod tests {
             listens.acknowledge(number, wanted.uris.clone());
         }
 
-        assert_eq!(listens.cancel(&"1".into()), Some(vec![]));
-        assert_eq!(listens.cancel(&"2".into()), Some(vec!["a:b".into()]));
-        assert_eq!(listens.cancel(&"2".into()), None);
+        assert_eq!(listens.cancel(id("1").json()), Some(vec![]));
+        assert_eq!(listens.cancel(id("2").json()), Some(vec!["a:b".into()]));
+        assert_eq!(listens.cancel(id("2").json()), None);
     }
 
     #[test]

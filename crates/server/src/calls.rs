@@ -4,12 +4,11 @@
 
 use std::collections::HashSet;
 
-use ridethrough_core::message::{Id, Json, Message};
+use ridethrough_core::message::{Id, Json, Key, Message};
 use ridethrough_core::{Doubt, DoubtForm};
 
 use crate::parts::ParsedMessage;
 use crate::repeats::{CallOrigin, Repeatable, Repeats};
-use crate::same::Key;
 
 /// The calls that are under way, the oldest first.
 #[derive(Debug, Default)]

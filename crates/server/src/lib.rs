@@ -43,7 +43,6 @@ mod rehearsal;
 mod repeats;
 mod reply;
 mod reserve;
-mod same;
 mod seal_key;
 mod server;
 mod session;

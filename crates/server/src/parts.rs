@@ -1,7 +1,7 @@
 //! Messages with their bytes: a single one, or the members of a batch, each ready to be written on a line.
 
 use bytes::Bytes;
-use ridethrough_core::message::{Elements, Incoming, Json, Message, notification, reserved};
+use ridethrough_core::message::{Elements, Incoming, Json, Message, Unclear};
 
 /// A message and its bytes, which contain no line end.
 #[derive(Clone, Debug)]
@@ -35,15 +35,11 @@ impl ParsedMessage {
     /// Refuses a message that two readers could understand differently, because one of them decides what may be
     /// called: a member that decides what becomes of it occurs twice, or its id is none.
     pub fn only_if_clear(self, json: &Json) -> Result<Self, Unreadable> {
-        let params = match &self.message {
-            Message::Request { params, .. } | Message::Notification { params, .. } => params,
-            Message::Response { .. } => &None,
-        };
-        if !has_valid_id(&self.message, json) {
-            return Err(Unreadable::NotJsonRpc);
+        match self.message.check_clear(json) {
+            Ok(()) => Ok(self),
+            Err(Unclear::Doubled) => Err(Unreadable::Ambiguous),
+            Err(Unclear::WrongId) => Err(Unreadable::NotJsonRpc),
         }
-        let is_clear = !json.repeats(&ENVELOPE) && params.as_ref().is_none_or(are_clear);
-        if is_clear { Ok(self) } else { Err(Unreadable::Ambiguous) }
     }
 }
 
@@ -95,20 +91,6 @@ impl Parts {
     }
 }
 
-/// Whether what passes for a notification has no id. A request whose id is an object, for example, would be one
-/// that nobody answers, and that no right was asked for. Some clients write `null` with every notification.
-fn has_valid_id(message: &Message, json: &Json) -> bool {
-    let Message::Notification { method, .. } = message else { return true };
-    json.member("id").is_none_or(|id| id.as_str() == "null" && notification::is_one(method))
-}
-
-fn are_clear(params: &Json) -> bool {
-    let [meta, of] = params.pick(["_meta", "ref"]);
-    !params.repeats(&PARAMS)
-        && !meta.is_some_and(|it| it.repeats(&META))
-        && !of.is_some_and(|it| it.repeats(&REFERENCE))
-}
-
 /// Returns the JSON without line ends, which can only be between its tokens. A carriage return alone would
 /// end a line of an event stream.
 fn on_one_line(text: &Bytes) -> Bytes {
@@ -118,30 +100,6 @@ fn on_one_line(text: &Bytes) -> Bytes {
     text.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect()
 }
 
-/// The members that say what a message is.
-const ENVELOPE: [&str; 6] = ["error", "id", "jsonrpc", "method", "params", "result"];
-/// The members of params by which a request is routed, checked or matched with another.
-const PARAMS: [&str; 15] = [
-    "_meta",
-    "arguments",
-    "capabilities",
-    "cursor",
-    "inputResponses",
-    "level",
-    "name",
-    "notifications",
-    "protocolVersion",
-    "ref",
-    "requestId",
-    "requestState",
-    "task",
-    "taskId",
-    "uri",
-];
-/// The members of `_meta` that the server reads.
-const META: [&str; 4] =
-    [reserved::CAPABILITIES, reserved::LOG_LEVEL, reserved::VERSION, "progressToken"];
-const REFERENCE: [&str; 3] = ["name", "type", "uri"];
 /// The most messages of a batch: as many as there may be calls under way.
 pub(crate) const MOST_PARTS: usize = 1000;
 
@@ -186,38 +144,16 @@ mod tests {
         assert_eq!(of(MOST_PARTS - 1, ""), Err(Unreadable::NotJson));
     }
 
-    /// A filter by name reads one of the two, and the program behind it perhaps the other.
     #[test]
-    fn a_member_that_decides_and_is_there_twice_is_refused() {
-        let call = |params: &str| format!(r#"{{"id":1,"method":"tools/call","params":{params}}}"#);
-        for text in [
-            r#"{"id":1,"id":2,"method":"m"}"#.to_owned(),
-            r#"{"id":1,"method":"ping","method":"tools/call"}"#.to_owned(),
-            r#"{"id":1,"method":"m","params":{},"params":{}}"#.to_owned(),
-            call(r#"{"name":"a","name":"b"}"#),
-            call(r#"{"name":"a","Name":"b"}"#),
-            call(r#"{"uri":"a","ur\u0069":"b"}"#),
-            call(r#"{"ref":{"name":"a","name":"b"}}"#),
-            call(r#"{"_meta":{"progressToken":1,"progressToken":2}}"#),
-            format!("[{}]", call(r#"{"name":"a","name":"b"}"#)),
-        ] {
-            let read = Parts::read(&Bytes::from(text.clone())).map(|_| ());
-            assert_eq!(read, Err(Unreadable::Ambiguous), "{text}");
-        }
-        let harmless = call(r#"{"name":"a","arguments":{"name":"b","n":1,"n":2},"x":1,"x":2}"#);
-        assert!(Parts::read(&Bytes::from(harmless)).is_ok());
-    }
-
-    #[test]
-    fn a_request_whose_id_is_none_is_no_notification() {
+    fn a_message_that_can_be_understood_in_two_ways_is_refused_alone_and_in_a_batch() {
         let read = |text: String| Parts::read(&Bytes::from(text)).map(|_| ());
-        for id in ["{}", "[]", "true", "null"] {
-            let call = format!(r#"{{"id":{id},"method":"tools/call","params":{{"name":"a"}}}}"#);
-            assert_eq!(read(call.clone()), Err(Unreadable::NotJsonRpc), "{call}");
-            assert_eq!(read(format!("[{call}]")), Err(Unreadable::NotJsonRpc), "{call}");
+        for (text, why) in [
+            (r#"{"id":1,"method":"m","params":{"name":"a","name":"b"}}"#, Unreadable::Ambiguous),
+            (r#"{"id":{},"method":"tools/call"}"#, Unreadable::NotJsonRpc),
+        ] {
+            assert_eq!(read(text.to_owned()), Err(why), "{text}");
+            assert_eq!(read(format!("[{text}]")), Err(why), "{text}");
         }
-        assert_eq!(read(r#"{"id":null,"method":"notifications/initialized"}"#.to_owned()), Ok(()));
-        assert_eq!(read(r#"{"method":"tools/call","params":{}}"#.to_owned()), Ok(()));
     }
 
     #[test]

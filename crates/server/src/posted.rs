@@ -3,7 +3,7 @@
 //! Work in proportion to the size of a body is done here, outside of every lock.
 
 use bytes::Bytes;
-use ridethrough_core::message::{Id, Message};
+use ridethrough_core::message::{Id, Json, Message};
 
 use crate::aside::aside;
 use crate::bodies::BodyRoom;
@@ -24,8 +24,10 @@ pub(crate) struct Posted {
 }
 
 /// Why a body is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
+    /// It is JSON, and no message; the id is what it names itself.
+    NoMessage(Option<Id>),
     NotTaken(NotTaken),
     Unreadable(Unreadable),
 }
@@ -38,7 +40,13 @@ impl Posted {
     }
 
     fn read_now(body: &Bytes, room: BodyRoom) -> Result<Self, Refused> {
-        let parts = Parts::read(body).map_err(Refused::Unreadable)?;
+        let parts = Parts::read(body).map_err(|why| match why {
+            Unreadable::NotJsonRpc => {
+                let json = Json::new(body.clone()).ok();
+                Refused::NoMessage(json.as_ref().and_then(Id::named_by))
+            }
+            why => Refused::Unreadable(why),
+        })?;
         let is_batch = matches!(parts, Parts::Batch(_));
         let parts = parts.into_vec();
         let asked = NewCalls::read(&parts).map_err(Refused::NotTaken)?;

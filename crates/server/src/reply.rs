@@ -244,12 +244,18 @@ pub(crate) fn not_taken(why: Refused) -> Reply {
         Refused::Unreadable(Unreadable::NotJson) => {
             unreadable(StatusCode::BAD_REQUEST, "this is not JSON")
         }
-        Refused::Unreadable(Unreadable::NotJsonRpc) => wrong("this is no JSON-RPC message"),
+        Refused::Unreadable(Unreadable::NotJsonRpc) => not_rpc(None),
+        Refused::NoMessage(id) => not_rpc(id.as_ref()),
         Refused::Unreadable(Unreadable::TooMany) => {
             let message = format!("a batch may have {MOST_PARTS} messages; nothing was run");
             refusal(StatusCode::PAYLOAD_TOO_LARGE, code::INVALID_REQUEST, &message)
         }
     }
+}
+
+fn not_rpc(id: Option<&Id>) -> Reply {
+    let body = error(id, code::INVALID_REQUEST, "this is no JSON-RPC message", None);
+    json(StatusCode::BAD_REQUEST, body)
 }
 
 /// Returns the answer to a body that cannot be read.

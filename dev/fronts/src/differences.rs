@@ -105,6 +105,11 @@ impl Differences {
         faults
     }
 
+    /// Whether a line's row says what was played.
+    pub(crate) fn fits(&self, played: &Played) -> bool {
+        self.check_one(played).is_none()
+    }
+
     fn check_one(&self, played: &Played) -> Option<Fault> {
         let line = played.line.clone();
         let says = groups(played);

@@ -20,7 +20,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
-use differences::Differences;
+use differences::{Differences, Played};
 use run::RunOrder;
 
 /// One script of a host, played at every door of the program and compared.
@@ -82,9 +82,9 @@ async fn perform(command: Command) -> Result<bool> {
         script::all().into_iter().filter(|it| it.name.contains(&line)).collect();
     let (began, count) = (Instant::now(), sequences.len());
     let folder = ScratchFolder::new()?;
-    let order = RunOrder { program, folder: folder.0.clone(), sequences, hosts };
-    let played = run::run(order).await?;
     let differences = Differences::read(ROWS)?;
+    let order = RunOrder { program, folder: folder.0.clone(), sequences, hosts };
+    let played = play(order, &differences).await?;
     if full {
         print!("{}", table::in_full(&played));
     }
@@ -110,6 +110,24 @@ async fn perform(command: Command) -> Result<bool> {
         faults.len()
     );
     Ok(faults.is_empty())
+}
+
+/// Plays everything, and once more, by itself, each line that does not fit its row: doors have limits of time, which
+/// they reach on a busy machine. A difference that is there by the code is there again.
+async fn play(order: RunOrder, differences: &Differences) -> Result<Vec<Played>> {
+    let (program, folder) = (order.program.clone(), order.folder.join("again"));
+    let mut played = run::run(order).await?;
+    let unfit: Vec<_> = played.iter().filter(|it| !differences.fits(it)).collect();
+    let is_unfit = |name: &str| unfit.iter().any(|it| it.line == name);
+    let sequences: Vec<_> = script::all().into_iter().filter(|it| is_unfit(it.name)).collect();
+    if sequences.len() > MOST_AGAIN {
+        return Ok(played);
+    }
+    let again = run::run(RunOrder { program, folder, sequences, hosts: 1 }).await?;
+    for again in again {
+        played.iter_mut().filter(|it| it.line == again.line).for_each(|it| *it = again.clone());
+    }
+    Ok(played)
 }
 
 /// Replaces what stands between the two marks of a file.
@@ -144,5 +162,7 @@ impl Drop for ScratchFolder {
 
 /// The differences that are known.
 const ROWS: &str = include_str!("../differences.toml");
+/// So many lines are no accident.
+const MOST_AGAIN: usize = 5;
 const BEGIN: &str = "<!-- table: begin -->";
 const END: &str = "<!-- table: end -->";

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::future::{FutureExt, join_all};
 use ridethrough_core::message::code::INVALID_PARAMS;
 use ridethrough_core::message::{Answer, Id, Json};
@@ -91,7 +90,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// Ends a `subscriptions/listen` that the host cancels, without an answer. Returns whether there was one
     /// under this id.
-    pub(super) fn stop_listening(&mut self, id: &Bytes) -> bool {
+    pub(super) fn stop_listening(&mut self, id: &Json) -> bool {
         let Some(unheard) = self.modern.listens.cancel(id) else { return false };
         self.let_go(unheard);
         true

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use ridethrough::event::Delivered;
 use ridethrough::{Call, Era};
-use ridethrough_core::message::{Answer, Id, Json, Message, notification, reserved, splice};
+use ridethrough_core::message::code::INVALID_REQUEST;
+use ridethrough_core::message::{
+    Answer, HostMessage, Id, Json, Message, notification, reserved, splice,
+};
 use ridethrough_core::{CallError, Kind as Ending, Outcome, QuestionId};
 use tokio::io::AsyncWrite;
 use tokio::sync::watch;
@@ -16,7 +18,6 @@ use super::greet::WITHIN;
 use super::log_in::Entry;
 use super::{MESSAGE_LIMIT, Router};
 use crate::calls::{Asked, End, Finished};
-use crate::host_messages::{self, HostMessage, INVALID_REQUEST};
 use crate::lines::Line;
 use crate::lists::{Kind, Page};
 use crate::login::{self, Gate, Passed, Wait};
@@ -28,16 +29,16 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn take_line(&mut self, line: Line) {
         let Line::Whole(text) = line else { return self.outbox.answer(None, &too_large()) };
         let is_too_large = text.len() > MESSAGE_LIMIT;
-        for message in host_messages::read(&text) {
+        for message in HostMessage::read(&text) {
             match message {
                 HostMessage::Unfit { id, answer } => self.outbox.answer(id.as_ref(), &answer),
-                HostMessage::Fit(Message::Request { id, .. }) if is_too_large => {
+                HostMessage::Fit { message: Message::Request { id, .. }, .. } if is_too_large => {
                     self.outbox.answer(Some(id.json()), &too_large());
                 }
                 // A notification or an answer that is too large is dropped: the host does not wait for a
                 // reply.
-                HostMessage::Fit(_) if is_too_large => {}
-                HostMessage::Fit(message) => self.held.push_back(message),
+                HostMessage::Fit { .. } if is_too_large => {}
+                HostMessage::Fit { message, .. } => self.held.push_back(message),
             }
         }
         self.take_held();
@@ -113,12 +114,12 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         } else if method == notification::CANCELLED
             && let Some(id) = params.and_then(|params| params.member("requestId"))
         {
-            self.take_back(id.as_bytes());
+            self.take_back(&id);
         }
     }
 
     /// Handles a request that the host cancels.
-    fn take_back(&mut self, id: &Bytes) {
+    fn take_back(&mut self, id: &Json) {
         if let Some(call) = self.calls.cancel(id) {
             let unanswered = self.modern.rounds.forget(call);
             return self.refuse_all(unanswered);

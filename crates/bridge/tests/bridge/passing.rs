@@ -199,6 +199,47 @@ async fn a_call_that_the_host_takes_back_has_no_answer_and_the_server_is_told() 
     assert_eq!(host.asked(8, "tools/call", json!({"name": "echo"})).await["error"], Value::Null);
 }
 
+/// A host's JSON library may write an id in another way when it cancels.
+#[tokio::test(start_paused = true)]
+async fn a_call_is_taken_back_however_its_id_is_spelled() {
+    for (id, spelled) in [(r#""a/b""#, r#""a\/b""#), (r#""a\/b""#, r#""a/b""#), ("1", "1.0")] {
+        let rig = Rig::new();
+        let mut host = rig.greeted().await;
+        rig.mcp.rule(When::tool("slow"), Times::Once, |ask| async {
+            ask.sse().await.gone().await;
+        });
+        let params = r#"{"name":"slow"}"#;
+
+        host.say(format!(r#"{{"id":{id},"method":"tools/call","params":{params}}}"#)).await;
+        tokio::time::sleep(secs(1)).await;
+        let params = format!(r#"{{"requestId":{spelled}}}"#);
+        host.say(format!(r#"{{"method":"notifications/cancelled","params":{params}}}"#)).await;
+
+        assert!(host.hear_for(secs(1000)).await.is_empty(), "{id} {spelled}");
+        assert_eq!(rig.count(When::notification("notifications/cancelled")), 1, "{id} {spelled}");
+    }
+}
+
+/// The bytes go on, and the server may read the other of the two names.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_can_be_read_in_two_ways_does_not_reach_the_server() {
+    let rig = Rig::new();
+    let mut host = rig.host_of(|bridge| bridge.hide(Hidden::new(["secret"])));
+    host.greet().await;
+    for line in [
+        r#"{"id":1,"method":"tools/call","params":{"name":"secret","name":"echo"}}"#,
+        r#"{"id":1,"method":"tools/call","params":{"name":"echo","Name":"secret"}}"#,
+        r#"{"id":1,"method":"ping","method":"tools/call","params":{"name":"echo"}}"#,
+        r#"{"id":1,"id":2,"method":"tools/call","params":{"name":"echo"}}"#,
+    ] {
+        host.say(line.to_owned()).await;
+
+        let refused = host.hear_json().await;
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32600)));
+    }
+    assert_eq!(rig.count(When::method("tools/call")), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_question_of_the_server_reaches_the_host_and_its_answer_comes_back_once() {
     let rig = Rig::new();

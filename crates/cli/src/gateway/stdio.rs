@@ -4,9 +4,10 @@
 use std::io;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::StreamExt;
 use ridethrough_core::line_buffer::{LineBuffer, is_blank};
-use ridethrough_core::message::{Answer, Elements, Id, Json, Message, code};
+use ridethrough_core::message::{Answer, HostMessage, Id, Json, Message};
 use ridethrough_gateway::Gateway;
 use ridethrough_server::{Backend, Caller, Conversation, Letter, ParsedMessage, Principal, Said};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -46,12 +47,15 @@ pub(super) async fn serve(
             // It answers no request that is counted.
             Some(refusal) = refusals.recv() => {
                 write(&mut writer, &refusal).await?;
+                if !is_reading && waiting == 0 && counts.is_empty() && refusals.is_empty() {
+                    break;
+                }
                 continue;
             }
             outbox = &mut reading, if is_reading => {
                 is_reading = false;
                 kept_open = Some(outbox);
-                if waiting == 0 && counts.is_empty() {
+                if waiting == 0 && counts.is_empty() && refusals.is_empty() {
                     break;
                 }
                 continue;
@@ -62,7 +66,7 @@ pub(super) async fn serve(
             waiting = waiting.saturating_sub(1);
         }
         write(&mut writer, &said).await?;
-        if !is_reading && waiting == 0 {
+        if !is_reading && waiting == 0 && refusals.is_empty() {
             break;
         }
     }
@@ -72,7 +76,8 @@ pub(super) async fn serve(
     Ok(())
 }
 
-/// Reads lines until the host closes its end. Returns what keeps the conversation open.
+/// Reads lines until the host closes its end. What stands before the end is a line, too. Returns what keeps the
+/// conversation open.
 async fn read(
     mut reader: impl AsyncRead + Unpin,
     outbox: mpsc::Sender<Letter>,
@@ -80,55 +85,55 @@ async fn read(
     count: mpsc::UnboundedSender<usize>,
 ) -> mpsc::Sender<Letter> {
     let mut buffer = LineBuffer::default();
+    let mut has_ended = false;
     loop {
-        while let Some(line) = buffer.cut_alone() {
-            if is_blank(&line) {
-                continue;
+        while let Some(line) = next_line(&mut buffer, has_ended) {
+            let (letter, refusals) = letter(&line);
+            for refusal in refusals {
+                // The host that would read it may be gone.
+                let _ = refuse.send(refusal).await;
             }
-            let Some(letter) = letter(&line) else {
-                let answer = Answer::refusal(
-                    code::PARSE_ERROR,
-                    "the line is no JSON-RPC message, or has a member twice",
-                );
-                // Nobody waits for it when the host is gone.
-                let _ = refuse.send(unread(&answer)).await;
-                continue;
-            };
             let is_call = |it: &&ParsedMessage| matches!(it.message, Message::Request { .. });
             let _ = count.send(letter.iter().filter(is_call).count());
-            if outbox.send(letter).await.is_err() {
+            if !letter.is_empty() && outbox.send(letter).await.is_err() {
                 return outbox;
             }
         }
-        if buffer.held().len() > MOST_LINE {
+        if has_ended || buffer.held().len() > MOST_LINE {
             return outbox;
         }
-        match reader.read_buf(buffer.room()).await {
-            Ok(1..) => {}
-            Ok(0) | Err(_) => return outbox,
-        }
+        has_ended = !matches!(reader.read_buf(buffer.room()).await, Ok(1..));
     }
 }
 
-/// The messages of a line: one, or a batch.
-fn letter(line: &bytes::Bytes) -> Option<Letter> {
-    let Some(elements) = Elements::of(line) else {
-        let json = Json::new(line.clone()).ok()?;
-        let message = ParsedMessage::read(&json).ok()?.only_if_clear(&json);
-        return message.ok().map(|it| vec![it]);
-    };
-    let read = elements.map(|it| {
-        let json = it.ok()?;
-        ParsedMessage::read_alone(&json).ok()?.only_if_clear(&json).ok()
-    });
-    read.collect::<Option<Letter>>().filter(|letter| !letter.is_empty())
+/// Takes out the next line that is not blank; at the end, also one without its end.
+fn next_line(buffer: &mut LineBuffer, has_ended: bool) -> Option<Bytes> {
+    while let Some(line) = buffer.cut_alone() {
+        if !is_blank(&line) {
+            return Some(line);
+        }
+    }
+    let rest = if has_ended { buffer.take().freeze() } else { Bytes::new() };
+    (!is_blank(&rest)).then_some(rest)
 }
 
-/// An error that answers no request that could be read.
-fn unread(answer: &Answer) -> ParsedMessage {
+/// The messages of a line, one or a batch, and the answers to what is none.
+fn letter(line: &Bytes) -> (Letter, Vec<ParsedMessage>) {
+    let (mut letter, mut refusals) = (Letter::new(), Vec::new());
+    for read in HostMessage::read(line) {
+        match read {
+            HostMessage::Fit { message, text } => letter.push(ParsedMessage { message, text }),
+            HostMessage::Unfit { id, answer } => refusals.push(refused(id.as_ref(), &answer)),
+        }
+    }
+    (letter, refusals)
+}
+
+/// An error for what is no message, under the id that it names, if it names one.
+fn refused(id: Option<&Json>, answer: &Answer) -> ParsedMessage {
     let mut message = ParsedMessage::response(&Id::of_number(0), answer);
-    let text = format!(r#"{{"jsonrpc":"2.0","id":null,"error":{}}}"#, answer.json().as_str());
-    message.text = text.into();
+    let (id, error) = (id.map_or("null", Json::as_str), answer.json().as_str());
+    message.text = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into();
     message
 }
 
@@ -142,3 +147,34 @@ async fn write(writer: &mut (impl AsyncWrite + Unpin), said: &ParsedMessage) -> 
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 const FAREWELL: Duration = Duration::from_secs(12);
 const MOST_LINE: usize = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_stands_before_the_end_is_a_line_and_what_is_no_message_is_answered() {
+        let text =
+            b"{\"id\":1,\"method\":\"ping\"}\n{\"id\":2}\n\n[]\n{\"id\":3,\"method\":\"ping\"}";
+        let (outbox, mut letters) = mpsc::channel(9);
+        let (refuse, mut refusals) = mpsc::channel(9);
+        let (count, mut counts) = mpsc::unbounded_channel();
+
+        drop(read(&text[..], outbox, refuse, count).await);
+
+        let mut ids = Vec::new();
+        while let Some(letter) = letters.recv().await {
+            ids.extend(letter.iter().filter_map(|it| match &it.message {
+                Message::Request { id, .. } => Some(id.json().as_str().to_owned()),
+                _ => None,
+            }));
+        }
+        assert_eq!(ids, ["1", "3"]);
+        let mut refused = Vec::new();
+        while let Some(refusal) = refusals.recv().await {
+            refused.push(String::from_utf8_lossy(&refusal.text[..24]).into_owned());
+        }
+        assert_eq!(refused, [r#"{"jsonrpc":"2.0","id":2,"#, r#"{"jsonrpc":"2.0","id":nu"#]);
+        assert_eq!(std::iter::from_fn(|| counts.try_recv().ok()).sum::<usize>(), 2);
+    }
+}

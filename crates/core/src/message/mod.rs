@@ -3,10 +3,13 @@
 //! Params, results and errors stay raw, so that big integers, number spelling, key order, unknown fields and
 //! duplicate keys pass through untouched. Nothing here knows about HTTP, sessions or recovery.
 
+mod clear;
 pub mod code;
 mod elements;
 mod envelope;
+mod host_line;
 mod json;
+mod key;
 mod list_kind;
 mod log_level;
 pub mod notification;
@@ -14,14 +17,19 @@ mod repeated;
 pub mod reserved;
 mod scan;
 pub mod splice;
+mod uri;
 mod write;
 
+pub use clear::Unclear;
 pub use elements::{Elements, NotAnArray};
 pub use envelope::{Incoming, NotJsonRpc};
+pub use host_line::HostMessage;
 pub(crate) use json::member;
 pub use json::{Json, NotJson};
+pub use key::{ByKey, Key};
 pub use list_kind::ListKind;
 pub use log_level::LogLevel;
+pub use uri::is_within;
 pub(crate) use write::{
     Meta, Params, answer_body, notification_body, stateless_notification_body, with_caller_token,
 };
@@ -142,6 +150,12 @@ pub struct Id(Json);
 impl Id {
     pub(crate) const fn new(raw: Json) -> Self {
         Self(raw)
+    }
+
+    /// Returns the id under which JSON is refused that is no message, if it names one.
+    pub fn named_by(json: &Json) -> Option<Self> {
+        let is_fit = |id: &Json| matches!(id.as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9'));
+        json.member("id").filter(is_fit).map(Self)
     }
 
     /// Returns the id as it was written.

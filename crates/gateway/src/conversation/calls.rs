@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use futures_util::stream::FuturesUnordered;
-use ridethrough_core::message::{Answer, Id, Json};
+use ridethrough_core::message::{Answer, ByKey, Id, Json, Key};
 
 /// The requests that are under way.
 #[derive(Default)]
@@ -16,7 +16,7 @@ pub(crate) struct Calls {
     running: FuturesUnordered<Abortable<BoxFuture<'static, (u64, Answer)>>>,
     known: BTreeMap<u64, (Id, AbortHandle)>,
     /// The number of a request by its id.
-    numbers: BTreeMap<Key, u64>,
+    numbers: ByKey<u64>,
     last: u64,
 }
 
@@ -64,23 +64,6 @@ impl Calls {
     }
 }
 
-/// What an id means: a caller may spell it otherwise when it cancels, `"a/b"` as `"a\/b"`.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    /// Anything but a text, in its own spelling.
-    Spelled(String),
-    Text(String),
-}
-
-impl Key {
-    fn of(id: &Json) -> Self {
-        match id.string() {
-            Some(text) => Self::Text(text.into_owned()),
-            None => Self::Spelled(id.as_str().to_owned()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -94,6 +77,7 @@ mod tests {
             (r#""a/b""#, r#""a\/b""#, true),
             (r#""\u0061""#, r#""a""#, true),
             ("7", "7", true),
+            ("7", "7.0", true),
             ("7", r#""7""#, false),
         ] {
             let mut calls = Calls::default();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ridethrough_core::message::reserved::SUBSCRIPTION;
 use ridethrough_core::message::splice::{self, is_object, text};
-use ridethrough_core::message::{Json, notification};
+use ridethrough_core::message::{Json, is_within, notification};
 use tokio::sync::Notify;
 
 /// All open requests of a conversation.
@@ -133,7 +133,7 @@ impl Listen {
         let resource = match method {
             notification::RESOURCE_UPDATED => {
                 let uri = params.and_then(|params| params.member("uri")?.read::<String>());
-                uri.filter(|uri| self.filter.resources.contains(uri))
+                uri.filter(|uri| self.filter.resources.iter().any(|wanted| is_within(uri, wanted)))
             }
             _ => self.filter.lists.contains(method).then(String::new),
         };

@@ -73,6 +73,24 @@ async fn resources_are_subscribed_to_for_as_long_as_anybody_listens() {
     );
 }
 
+/// The specification lets a server name a part of what was subscribed to.
+#[tokio::test(start_paused = true)]
+async fn an_update_of_a_part_is_sent_to_who_listens_for_the_whole() {
+    let mut rig = Rig::new();
+    let mut puppet = rig.shared(json!({"resources": {"subscribe": true}})).await;
+    let listening = rig.begin_to_send(listen(1, json!({"resourceSubscriptions": ["x:/a"]})));
+    let asked = puppet.hear().await;
+    puppet.answer(&asked["id"], json!({})).await;
+    let mut stream = listening.await.unwrap();
+    stream.event().await.unwrap();
+
+    for uri in ["x:/ab", "x:/a/part"] {
+        puppet.notify("notifications/resources/updated", json!({"uri": uri})).await;
+    }
+
+    assert_eq!(stream.event().await.unwrap()["params"]["uri"], "x:/a/part");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_subscription_ends_with_its_backend_and_says_so_only_when_the_server_ends() {
     let mut rig = Rig::new();

@@ -101,8 +101,10 @@ fn batches() -> Vec<Sequence> {
     vec![
         batch("a batch").writes(format!("[{one},{two}]")).then(Step::UntilAnswered(2)),
         batch("a batch of notifications").tells(format!("[{INITIALIZED},{INITIALIZED}]")),
-        batch("a batch with one bad member").asks(format!(r#"[{one},{{"id":2}}]"#)),
-        batch("a batch with a number").asks(format!("[{one},7]")),
+        batch("a batch with one bad member")
+            .writes(format!(r#"[{one},{{"id":2}}]"#))
+            .then(Step::UntilAnswered(2)),
+        batch("a batch with a number").writes(format!("[{one},7]")).then(Step::UntilAnswered(2)),
         batch("a batch in a batch").asks(format!("[[{one}]]")),
         batch("a batch of none").asks("[]"),
         batch("a batch with one id twice").asks(format!("[{two},{two}]")),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use ridethrough::call::ExchangeId;
 use ridethrough::event::{Answer, Delivered};
-use ridethrough_core::message::{Json, ListKind, code, notification};
+use ridethrough_core::message::{Json, ListKind, code, is_within, notification};
 
 use super::{FromServer, Link, Listener, MessageSender, Users};
 
@@ -195,13 +195,6 @@ fn concerned(followed: &BTreeSet<(String, u64)>, is_meant: impl Fn(&str) -> bool
 
 fn member(params: Option<&Json>, name: &str) -> String {
     params.and_then(|it| it.member(name)?.read()).unwrap_or_default()
-}
-
-/// Whether an update of one resource concerns a subscription to another: a server may name a part of it.
-fn is_within(uri: &str, wanted: &str) -> bool {
-    uri.strip_prefix(wanted).is_some_and(|rest| {
-        rest.is_empty() || wanted.ends_with('/') || rest.starts_with(['/', '#', '?'])
-    })
 }
 
 fn is_list_change(method: &str) -> bool {
