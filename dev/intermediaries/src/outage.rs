@@ -51,6 +51,8 @@ struct Outage {
     denied: u32,
     /// Writes that were out, or had gone out, when the first refusal arrived, or the first that is no 500.
     doubt_allowed: u32,
+    /// When each write that ended in doubt was sent and ended, and what was said of it.
+    doubts: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -104,9 +106,10 @@ async fn play(
     // As the bridge and the gateway do.
     client.keep_connected();
     client.tools().await?;
+    let began = Instant::now();
     let (calls, outage) = tokio::join!(load(&client), away(&mut backend, relay.seen(), departure));
     outage?;
-    Ok(Outage::of(label, &calls, &backend, relay.seen()))
+    Ok(Outage::of(label, began, &calls, &backend, relay.seen()))
 }
 
 /// Calls for 9 s at an even pace, and waits for all of the calls.
@@ -152,12 +155,20 @@ async fn away(backend: &mut Backend, seen: &Seen, departure: Departure) -> Resul
 }
 
 impl Outage {
-    fn of(label: String, calls: &[Call], backend: &Backend, seen: &Seen) -> Self {
+    fn of(label: String, began: Instant, calls: &[Call], backend: &Backend, seen: &Seen) -> Self {
         let mut row = Self { label, ..Self::default() };
         for call in calls {
             match call.tool {
                 Tool::Look => row.reads.add(&call.ended),
                 Tool::Pay => row.add_write(call, backend, seen),
+            }
+            if let (Tool::Pay, Ended::Doubt(said)) = (call.tool, &call.ended) {
+                let seconds = |at: Instant| at.saturating_duration_since(began).as_secs_f64();
+                let sent = seen.first_sent(&call.key).map_or(f64::NAN, seconds);
+                let said = said.lines().next().unwrap_or_default();
+                let ended = seconds(call.at);
+                row.doubts
+                    .push(format!("{}sent {sent:.3} s, ended {ended:.3} s: {said}", call.key));
             }
         }
         row
@@ -221,6 +232,11 @@ impl fmt::Display for OutageReport {
             )?;
         }
         writeln!(f)?;
+        for row in self.rows.iter().filter(|it| !it.is_good()) {
+            for doubt in &row.doubts {
+                writeln!(f, "- {}: {doubt}", row.label)?;
+            }
+        }
         for skipped in &self.skipped {
             writeln!(f, "- {skipped}")?;
         }
