@@ -9,9 +9,9 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use futures_util::stream::FuturesUnordered;
 use ridethrough::call::Track;
-use ridethrough_core::message::{ByKey, Id, Json, Key};
-use ridethrough_core::stateless::Offers;
 use ridethrough_core::{ExchangeId, Kind, Outcome};
+use ridethrough_wire::message::{ByKey, Id, Json, Key};
+use ridethrough_wire::stateless::Offers;
 use tokio::time::Instant;
 
 use crate::gauge::{InFlight, millis, short};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{self, Unfit};

@@ -2,13 +2,13 @@
 //! run, what the core says of a doubt.
 
 use ridethrough::Error;
-use ridethrough_core::message::code;
-use ridethrough_core::message::code::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
-use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::secrets::Secrets;
 use ridethrough_core::{
     CallError, CallName, Delivery, Doubt, DoubtForm, Facts, Kind, Reason, Rule,
 };
+use ridethrough_wire::message::code;
+use ridethrough_wire::message::code::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
+use ridethrough_wire::message::{Answer, Json};
+use ridethrough_wire::secrets::Secrets;
 
 use crate::advice::Advice;
 use crate::harmless::{excerpt, harmless};

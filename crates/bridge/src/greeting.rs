@@ -2,10 +2,10 @@
 //! host asked for.
 
 use ridethrough::Error;
-use ridethrough_core::message::splice;
-use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::secrets::Secrets;
 use ridethrough_core::{CallError, Identity, Kind, Reason};
+use ridethrough_wire::message::splice;
+use ridethrough_wire::message::{Answer, Json};
+use ridethrough_wire::secrets::Secrets;
 
 use crate::advice::Advice;
 use crate::fault;

@@ -1,9 +1,9 @@
 //! The tools that are hidden from the host: removed from lists, and refused when they are called.
 
-use ridethrough_core::message::code::INVALID_PARAMS;
-use ridethrough_core::message::splice;
-use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::patterns;
+use ridethrough_wire::message::code::INVALID_PARAMS;
+use ridethrough_wire::message::splice;
+use ridethrough_wire::message::{Answer, Json};
+use ridethrough_wire::patterns;
 
 /// Patterns of tool names, as mcp-remote has them: `*` stands for any letters, and case does not matter.
 ///

@@ -4,7 +4,7 @@
 //! be held, is still handed over, so that it can be answered under its own id.
 
 use bytes::Bytes;
-use ridethrough_core::line_buffer::{LineBuffer, is_blank};
+use ridethrough_wire::line_buffer::{LineBuffer, is_blank};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Reads what the host writes, line by line.

@@ -8,10 +8,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ridethrough_core::message::notification;
-use ridethrough_core::message::reserved::SUBSCRIPTION;
-use ridethrough_core::message::splice;
-use ridethrough_core::message::{ByKey, Id, Json, Key, is_within};
+use ridethrough_wire::message::notification;
+use ridethrough_wire::message::reserved::SUBSCRIPTION;
+use ridethrough_wire::message::splice;
+use ridethrough_wire::message::{ByKey, Id, Json, Key, is_within};
 use serde::Deserialize;
 
 use crate::lists::Kind;
@@ -197,7 +197,7 @@ const MOST_HELD: usize = 100;
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use ridethrough_core::message::{Incoming, Message};
+    use ridethrough_wire::message::{Incoming, Message};
 
     use super::*;
 

@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ridethrough::{Client, Error};
-use ridethrough_core::message::Json;
-use ridethrough_core::message::code::METHOD_NOT_FOUND;
+use ridethrough_wire::message::Json;
+use ridethrough_wire::message::code::METHOD_NOT_FOUND;
 
-pub(crate) use ridethrough_core::message::ListKind as Kind;
+pub(crate) use ridethrough_wire::message::ListKind as Kind;
 
 /// A page of a list, as the host asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,10 +18,10 @@ mod wait;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_oauth::error::LoginFailure;
 use ridethrough_oauth::person::LoginPrompt;
 use ridethrough_oauth::{Account, LoginReason, LoginState, LoginWatch, Status};
+use ridethrough_wire::message::{Answer, Json};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ridethrough::Call;
 use ridethrough_core::hints::OperatorHints;
-use ridethrough_core::message::Json;
 use ridethrough_core::{DoubtForm, DoubtRepeat, Extension, ReplayRule};
+use ridethrough_wire::message::Json;
 
 /// The settings for all calls of a host.
 #[derive(Clone, Debug, Default)]

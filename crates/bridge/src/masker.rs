@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use ridethrough_core::secrets::Secrets;
 use ridethrough_oauth::Account;
+use ridethrough_wire::secrets::Secrets;
 
 /// The secrets of a bridge.
 #[derive(Clone, Default)]

@@ -3,16 +3,16 @@
 //!
 //! This module only reads and writes text; the router decides where messages go.
 
-use ridethrough_core::message::code::{
+use ridethrough_core::{ExchangeId, Identity, QuestionId};
+use ridethrough_wire::message::code::{
     INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
 };
-use ridethrough_core::message::reserved::{
+use ridethrough_wire::message::reserved::{
     CAPABILITIES, CLIENT_INFO, LOG_LEVEL, VERSION, likely_meta,
 };
-use ridethrough_core::message::splice::{self, is_object, text};
-use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::stateless::{self, DISCOVER, REVISION};
-use ridethrough_core::{ExchangeId, Identity, QuestionId};
+use ridethrough_wire::message::splice::{self, is_object, text};
+use ridethrough_wire::message::{Answer, Json};
+use ridethrough_wire::stateless::{self, DISCOVER, REVISION};
 
 use crate::greeting;
 

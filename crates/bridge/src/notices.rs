@@ -15,8 +15,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use ridethrough::Client;
-use ridethrough_core::message::Json;
-use ridethrough_core::message::splice;
+use ridethrough_wire::message::Json;
+use ridethrough_wire::message::splice;
 use tokio::time::Instant;
 
 /// The notifications that wait for the upstream, and how many were dropped.

@@ -7,8 +7,8 @@ use std::io;
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, BytesMut};
-use ridethrough_core::message::notification;
-use ridethrough_core::message::{Answer, Json};
+use ridethrough_wire::message::notification;
+use ridethrough_wire::message::{Answer, Json};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 

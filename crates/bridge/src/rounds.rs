@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use aws_lc_rs::rand;
 use ridethrough_core::QuestionId;
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde_json::Value;
 use tokio::time::Instant;
 

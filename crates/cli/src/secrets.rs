@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, PoisonError, RwLock};
 
-use ridethrough_core::secrets::Secrets;
+use ridethrough_wire::secrets::Secrets;
 
 static KNOWN: LazyLock<RwLock<Secrets>> = LazyLock::new(RwLock::default);
 /// Apart: a bridge gets a new token every hour, and what was configured must not be forgotten for it.

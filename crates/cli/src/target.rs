@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use ridethrough::transport::{Endpoint, EndpointError};
 use ridethrough::{Client, ClientBuilder};
-use ridethrough_core::secrets::Secrets;
+use ridethrough_wire::secrets::Secrets;
 use secrecy::ExposeSecret;
 
 use crate::import::{Program, Reached, RemoteServer, safe};

@@ -8,16 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough_core::Outcome;
-use ridethrough_core::message::code;
-use ridethrough_core::message::{Answer, Json};
+use ridethrough_wire::message::code;
+use ridethrough_wire::message::{Answer, Json};
 
 use crate::model::{self, UrlRequest};
 
 pub use build::BuildError;
 pub use task::{TaskEnd, TaskError};
 
-pub use ridethrough_core::message::RpcError;
 pub use ridethrough_core::{Advice, CallError, Delivery, Explanation, Kind, Reason};
+pub use ridethrough_wire::message::RpcError;
 
 /// The error of a call that has no result.
 ///

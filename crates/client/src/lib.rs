@@ -90,8 +90,8 @@ pub use command::{Command, Stderr};
 pub use config::{ClientBuilder, Network};
 pub use driver::Peers;
 pub use error::Error;
-pub use ridethrough_core::message::Json;
 pub use ridethrough_core::{Era, RetryPolicy};
+pub use ridethrough_wire::message::Json;
 
 /// Requests: their params, lists and progress, and the source of a result.
 pub mod call {
@@ -108,8 +108,8 @@ pub mod event {
     pub use crate::client::{Inbox, Notifications};
     pub use crate::handlers::Refusal;
     pub use crate::observe::{Events, Seen};
-    pub use ridethrough_core::message::Answer;
     pub use ridethrough_core::{Delivered, Event, Moment, QuestionId, Status, WaitingFor};
+    pub use ridethrough_wire::message::Answer;
 }
 
 /// How long to wait, how often to try, and what to keep.
@@ -136,6 +136,8 @@ pub mod task {
 /// The recovery state machine. Not part of the stable interface.
 #[doc(hidden)]
 pub use ridethrough_core as machine;
+/// The words and bytes of MCP: messages, event streams, headers, revisions.
+pub use ridethrough_wire as wire;
 
 /// Compiles the program in the README.
 #[cfg(doctest)]

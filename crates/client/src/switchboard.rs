@@ -21,8 +21,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use ridethrough_core::Failure;
-use ridethrough_core::message::notification;
-use ridethrough_core::message::{Incoming, Message};
+use ridethrough_wire::message::notification;
+use ridethrough_wire::message::{Incoming, Message};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// A line on its way to its reader, and the permit that it holds until then. An empty line is a sign of life.

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::era::{Carrier, Era, Version};
+use ridethrough_wire::era::{Carrier, Era, Version};
+use ridethrough_wire::mirror::Unfit;
+
 use crate::failure::{Delivery, Failure};
 use crate::ids::{ExchangeId, Generation};
-use crate::mirror::Unfit;
 use crate::moment::Moment;
 use crate::outcome::{CallName, Kind, Reason};
 

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::message::Json;
-use crate::patterns::matches_any;
+use ridethrough_wire::message::Json;
+use ridethrough_wire::patterns::matches_any;
+
 use crate::replay::{ReplayRule, read_only_hint};
 
 /// What the operator says of a tool.

@@ -25,7 +25,7 @@
 //! News of an attempt that the machine has given up on is legal at any time and changes nothing.
 //!
 //! ```
-//! use ridethrough_core::message::Json;
+//! use ridethrough_wire::message::Json;
 //! use ridethrough_core::{Action, CallOptions, Era, Identity, Link, Moment, Output, Request};
 //! use ridethrough_core::RetryPolicy;
 //!
@@ -49,46 +49,32 @@ pub mod backoff;
 pub mod breaker;
 pub mod budget;
 pub mod byte_rate;
-pub mod era;
 pub mod event;
 mod exchange;
 pub mod failure;
 pub mod head;
-pub mod headers;
 pub mod hints;
 pub mod ids;
-pub mod lifetime;
-pub mod line_buffer;
 mod link;
 mod listener;
-pub mod message;
-pub mod mirror;
 pub mod moment;
 pub mod outcome;
 pub mod output;
-pub mod patterns;
 pub mod policy;
 pub mod repeat_guard;
 pub mod replay;
 pub mod rng;
 mod rule;
-pub mod secrets;
 pub mod session;
-pub mod sse;
-pub mod stateless;
-pub mod www_authenticate;
 
 pub use answer::{Loss, Unexecuted, discovery, session_loss};
-pub use era::{Carrier, Era, Eras, Version};
 pub use event::Event;
 pub use exchange::Extension;
 pub use failure::{Advice, Cause, Delivery, Failure};
 pub use head::AnswerHead;
-pub use headers::Headers;
 pub use ids::{
     AttemptId, ConnectionId, CredentialsId, ExchangeId, Generation, NoticeId, QuestionId,
 };
-pub use lifetime::{Lifetime, Scope};
 pub use link::{CallOptions, Identity, Link, NoCredentials, Request, Status, WaitingFor};
 pub use moment::Moment;
 pub use outcome::{
@@ -98,4 +84,7 @@ pub use output::{Action, Address, Delivered, Lane, Outgoing, Output, PeerNews, R
 pub use policy::RetryPolicy;
 pub use repeat_guard::{CallDigest, CallScope, CallSession, DoubtRepeat, RepeatGuard};
 pub use replay::{ReplayRule, TrustHints};
+pub use ridethrough_wire::era::{Carrier, Era, Eras, Version};
+pub use ridethrough_wire::headers::Headers;
+pub use ridethrough_wire::lifetime::{Lifetime, Scope};
 pub use rule::Rule;

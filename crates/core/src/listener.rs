@@ -12,13 +12,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ridethrough_wire::sse::EventId;
+
 use crate::answer::status;
 use crate::backoff::Window;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ConnectionId};
 use crate::moment::Moment;
 use crate::rng::Rng;
-use crate::sse::EventId;
 
 /// The standing stream of the current session.
 #[derive(Debug, Default)]

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
+use ridethrough_wire::message::Answer;
 
 use crate::answer::status;
 use crate::failure::{Cause, Delivery, Failure};
-use crate::message::Answer;
 
 pub(crate) use doubt::told_in;
 pub use doubt::{Doubt, DoubtForm, is_told_in, told_as_error};

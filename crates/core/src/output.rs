@@ -6,19 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use ridethrough_wire::era::{Carrier, Era, Version};
+use ridethrough_wire::headers::Headers;
+use ridethrough_wire::lifetime::Lifetime;
+use ridethrough_wire::message::Json;
+use ridethrough_wire::sse::EventId;
 
-use crate::era::{Carrier, Era, Version};
 use crate::event::Event;
 use crate::head::{Challenge, without_query};
-use crate::headers::Headers;
 use crate::ids::{
     AttemptId, ConnectionId, CredentialsId, ExchangeId, Generation, NoticeId, QuestionId,
 };
-use crate::lifetime::Lifetime;
-use crate::message::Json;
 use crate::outcome::{CallError, Outcome};
 use crate::session::{Carried, SessionId};
-use crate::sse::EventId;
 
 /// One thing that the driver must carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]

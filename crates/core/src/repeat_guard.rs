@@ -13,10 +13,10 @@ mod names;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use ridethrough_wire::message::{Answer, Json, code};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::message::{Answer, Json, code};
 use crate::moment::Moment;
 use crate::outcome::{Doubt, is_told_in};
 

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
+use ridethrough_wire::message::Json;
+use ridethrough_wire::mirror::{Mirrors, Unfit};
 use serde::Deserialize;
 
-use crate::message::Json;
-use crate::mirror::{Mirrors, Unfit};
 use crate::outcome::CallName;
 
 /// What the caller says about repeating a request.

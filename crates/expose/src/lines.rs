@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use bytes::Bytes;
-use ridethrough_core::line_buffer::{LineBuffer, is_blank};
+use ridethrough_wire::line_buffer::{LineBuffer, is_blank};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Reads what a child writes, line by line.

@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use ridethrough_core::message::{Json, ListKind, reserved, splice};
+use ridethrough_wire::message::{Json, ListKind, reserved, splice};
 
 pub use audience::Share;
 pub(crate) use audience::{Audience, Scope, View};

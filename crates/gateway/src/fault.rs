@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use ridethrough::error::CallError;
 use ridethrough_core::answer::words::harmless;
-use ridethrough_core::message::{Answer, Json, code};
 use ridethrough_core::{Doubt, DoubtForm, Facts};
 use ridethrough_server::Principal;
+use ridethrough_wire::message::{Answer, Json, code};
 use serde_json::json;
 
 use crate::quota::OverQuota;

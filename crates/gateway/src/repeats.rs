@@ -3,10 +3,10 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ridethrough_core::message::Json;
 use ridethrough_core::repeat_guard::{CallScope, CallSession, DoubtRepeat, RepeatGuard};
 use ridethrough_core::{Doubt, Moment};
 use ridethrough_server::Principal;
+use ridethrough_wire::message::Json;
 use tokio::time::Instant;
 
 use crate::sealed::principal_fact;

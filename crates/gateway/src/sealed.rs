@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use ridethrough_core::message::Json;
 use ridethrough_server::{Caller, Digest, Principal, SealKey};
+use ridethrough_wire::message::Json;
 use tokio::time::Instant;
 
 use crate::once::StateNumber;

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use ridethrough::{ClientBuilder, Json};
 use ridethrough_core::hints::OperatorHints;
-use ridethrough_core::message::ListKind;
 use ridethrough_core::{DoubtForm, DoubtRepeat};
 use ridethrough_oauth::{Account, OAuth};
 use ridethrough_server::{Principal, SealKey};
+use ridethrough_wire::message::ListKind;
 
 use crate::catalogue::{AccessRights, Approved, NameStore, Rules, Share};
 use crate::once::{MemoryRounds, RoundStore};

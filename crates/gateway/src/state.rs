@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use ridethrough::policy::ReadRate;
 use ridethrough_core::DoubtForm;
-use ridethrough_core::message::ListKind;
 use ridethrough_server::{Caller, Principal};
+use ridethrough_wire::message::ListKind;
 use tokio::sync::{Semaphore, watch};
 
 use crate::catalogue::{

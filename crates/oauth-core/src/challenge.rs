@@ -1,6 +1,6 @@
 //! The demands of a response on our credentials: every challenge of every `WWW-Authenticate` line.
 //!
-//! The grammar is the core's (`ridethrough_core::www_authenticate`); here is what the words mean to a login.
+//! The grammar is the core's (`ridethrough_wire::www_authenticate`); here is what the words mean to a login.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,7 @@ use std::fmt;
 
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, StatusCode};
-use ridethrough_core::www_authenticate::{self, SchemeChallenge};
+use ridethrough_wire::www_authenticate::{self, SchemeChallenge};
 
 use crate::scope::ScopeSet;
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use http::{HeaderMap, StatusCode};
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 

@@ -4,8 +4,8 @@
 
 use std::collections::HashSet;
 
-use ridethrough_core::message::{Id, Json, Key, Message};
 use ridethrough_core::{Doubt, DoubtForm};
+use ridethrough_wire::message::{Id, Json, Key, Message};
 
 use crate::parts::ParsedMessage;
 use crate::repeats::{CallOrigin, Repeatable, Repeats};

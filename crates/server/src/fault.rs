@@ -1,8 +1,8 @@
 //! What clients get in place of an answer of the backend.
 
 use bytes::Bytes;
-use ridethrough_core::message::{Answer, Id, Json};
 use ridethrough_core::{Doubt, DoubtForm};
+use ridethrough_wire::message::{Answer, Id, Json};
 use serde_json::{Value, json};
 
 use crate::backend::Ending;

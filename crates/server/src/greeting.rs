@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use ridethrough_core::message::code;
-use ridethrough_core::message::{Answer, Id, Incoming, Message};
+use ridethrough_wire::message::code;
+use ridethrough_wire::message::{Answer, Id, Incoming, Message};
 use tokio::time::{Instant, timeout_at};
 
 use crate::backend::{Caller, Unavailable};

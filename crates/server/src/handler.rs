@@ -14,9 +14,9 @@ use http::header::ORIGIN;
 use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
 use percent_encoding::percent_decode_str;
-use ridethrough_core::message::Id;
-use ridethrough_core::message::code;
-use ridethrough_core::stateless::REVISION;
+use ridethrough_wire::message::Id;
+use ridethrough_wire::message::code;
+use ridethrough_wire::stateless::REVISION;
 
 use crate::access::{AccessPolicy, Closed};
 use crate::backend::{Caller, Principal, Unavailable};

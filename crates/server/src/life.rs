@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, Fuse};
 use ridethrough_core::Doubt;
-use ridethrough_core::message::{Json, Message};
+use ridethrough_wire::message::{Json, Message};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout_at};

@@ -1,7 +1,7 @@
 //! Messages that are made here, of JSON that is passed on as it is.
 
-use ridethrough_core::message::splice::text;
-use ridethrough_core::message::{Answer, Id, Json, Message};
+use ridethrough_wire::message::splice::text;
+use ridethrough_wire::message::{Answer, Id, Json, Message};
 
 use crate::parts::ParsedMessage;
 

@@ -1,7 +1,7 @@
 //! Messages with their bytes: a single one, or the members of a batch, each ready to be written on a line.
 
 use bytes::Bytes;
-use ridethrough_core::message::{Elements, Incoming, Json, Message, Unclear};
+use ridethrough_wire::message::{Elements, Incoming, Json, Message, Unclear};
 
 /// A message and its bytes, which contain no line end.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 //! Work in proportion to the size of a body is done here, outside of every lock.
 
 use bytes::Bytes;
-use ridethrough_core::message::{Id, Json, Message};
+use ridethrough_wire::message::{Id, Json, Message};
 
 use crate::aside::aside;
 use crate::bodies::BodyRoom;

@@ -1,7 +1,7 @@
 //! Handles a body without a client and without a backend, for tests.
 
 use bytes::Bytes;
-use ridethrough_core::message::Message;
+use ridethrough_wire::message::Message;
 
 use crate::calls::NewCalls;
 use crate::parts::{ParsedMessage, Parts};

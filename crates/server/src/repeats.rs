@@ -3,9 +3,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ridethrough_core::message::{Json, Message};
 use ridethrough_core::repeat_guard::{CallScope, CallSession, DoubtRepeat, RepeatGuard};
 use ridethrough_core::{CallDigest, Doubt, Moment};
+use ridethrough_wire::message::{Json, Message};
 use tokio::time::Instant;
 
 use crate::backend::Caller;

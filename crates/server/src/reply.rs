@@ -10,8 +10,8 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
-use ridethrough_core::message::Id;
-use ridethrough_core::message::code;
+use ridethrough_wire::message::Id;
+use ridethrough_wire::message::code;
 
 use crate::access::Closed;
 use crate::backend::Unavailable;

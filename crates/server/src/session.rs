@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use ridethrough_core::message::notification;
-use ridethrough_core::message::{Answer, Id, Json, Message};
 use ridethrough_core::repeat_guard::is_look;
 use ridethrough_core::{Doubt, DoubtForm};
+use ridethrough_wire::message::notification;
+use ridethrough_wire::message::{Answer, Id, Json, Message};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout};
 

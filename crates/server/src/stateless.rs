@@ -30,8 +30,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderMap, StatusCode};
-use ridethrough_core::message::{Answer, Id, Message, code};
-use ridethrough_core::stateless::{DISCOVER, REVISION, discovered};
+use ridethrough_wire::message::{Answer, Id, Message, code};
+use ridethrough_wire::stateless::{DISCOVER, REVISION, discovered};
 
 use crate::backend::{Caller, Unavailable};
 use crate::connections::Connection;

@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ridethrough_core::message::notification;
-use ridethrough_core::message::{Id, Json, Message};
+use ridethrough_wire::message::notification;
+use ridethrough_wire::message::{Id, Json, Message};
 use tokio::sync::Notify;
 
 use crate::calls::{Call, Calls, NewCalls, NotTaken};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::{Method, Request};
 use hyper::body::{Body, Incoming};
-use ridethrough_core::message::Id;
+use ridethrough_wire::message::Id;
 use tokio::time::timeout;
 
 use crate::backend::Unavailable;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use memchr::memchr_iter;
-use ridethrough_core::sse::{Decoder, Item};
+use ridethrough_wire::sse::{Decoder, Item};
 use sse_core::{SseDecoder, SseEvent};
 
 use crate::cost::number;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use ridethrough_core::answer::words::names_a_lost_session;
-use ridethrough_core::message::{Answer, Id, Incoming, Json, Message};
+use ridethrough_wire::message::{Answer, Id, Incoming, Json, Message};
 use serde_json::{Map, Value};
 
 /// Checks that a message is of the kind that its members say, that what it carries are bytes of the input,

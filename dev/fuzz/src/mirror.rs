@@ -1,8 +1,8 @@
 //! The parts of a request that are repeated in headers: any text must come back from its header unchanged,
 //! and any schema and any arguments must make headers that HTTP can carry.
 
-use ridethrough_core::message::Json;
-use ridethrough_core::mirror::{Mirrors, encode, name};
+use ridethrough_wire::message::Json;
+use ridethrough_wire::mirror::{Mirrors, encode, name};
 
 /// Checks the headers. The first line is a schema, the second one arguments or params; the whole is also a
 /// text to be carried.

@@ -1,7 +1,7 @@
 //! `requestState` as a client may send it: what was sealed is opened, and nothing else is.
 
-use ridethrough_core::message::Json;
 use ridethrough_server::{StateRehearsal, StateSubject};
+use ridethrough_wire::message::Json;
 use serde_json::Value;
 
 /// Checks that a text is opened only if it was sealed with this key, as it stands, and that it says whose it

@@ -4,12 +4,12 @@
 
 use bytes::Bytes;
 // The code that is shared with the decoder's own tests finds these here.
-pub(crate) use ridethrough_core::sse::{Decoder, Item, TooLarge};
+pub(crate) use ridethrough_wire::sse::{Decoder, Item, TooLarge};
 
-#[path = "../../../crates/core/src/sse/tests/seen.rs"]
+#[path = "../../../crates/wire/src/sse/tests/seen.rs"]
 #[expect(dead_code, reason = "the decoder's own tests use more of it")]
 mod seen;
-#[path = "../../../crates/core/src/sse/tests/standard.rs"]
+#[path = "../../../crates/wire/src/sse/tests/standard.rs"]
 mod standard;
 
 use seen::{Fields, LARGE, PACES, Seen, decode_at, next};

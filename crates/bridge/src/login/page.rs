@@ -5,9 +5,9 @@
 //! into the server itself. Towards the host the bridge is the server, and the upstream is somebody else.
 
 use ridethrough::transport::BoxFuture;
-use ridethrough_core::message::code::URL_REQUIRED;
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_oauth::person::{LoginPrompt, Person};
+use ridethrough_wire::message::code::URL_REQUIRED;
+use ridethrough_wire::message::{Answer, Json};
 use tokio::sync::mpsc;
 
 use super::LoginAdvice;
@@ -84,7 +84,7 @@ fn shown(id: &str, prompt: &LoginPrompt, purpose: &str) -> Json {
 
 /// The error that names a page to be visited before the call is made again.
 pub(crate) fn page_required(page: Json) -> Answer {
-    let pages = ridethrough_core::message::splice::array([&page]);
+    let pages = ridethrough_wire::message::splice::array([&page]);
     let data = Json::empty_object().with_members([("elicitations".to_owned(), pages)]);
     let words = "the server needs a login: visit the page, then call again";
     let error = Json::from(serde_json::json!({ "code": URL_REQUIRED, "message": words }));

@@ -4,9 +4,9 @@
 //! upstream refuses them in its own words, and the error names the command. All other calls go on.
 
 use futures_util::FutureExt;
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_oauth::Account;
 use ridethrough_oauth::person::LoginPrompt;
+use ridethrough_wire::message::{Answer, Json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 

@@ -1,6 +1,6 @@
 //! Calls that wait for a login.
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use tokio::sync::watch;
 
 /// What calls find that want to go out.

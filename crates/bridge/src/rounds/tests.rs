@@ -4,7 +4,7 @@ use super::*;
 use crate::calls::End;
 use bytes::Bytes;
 use ridethrough_core::ExchangeId;
-use ridethrough_core::message::{Id, Incoming, Message};
+use ridethrough_wire::message::{Id, Incoming, Message};
 
 #[tokio::test(start_paused = true)]
 async fn questions_that_come_together_are_asked_together() {

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use ridethrough::{Era, Error};
 use ridethrough_core::Kind as Ending;
-use ridethrough_core::message::{Answer, Id, Json};
-use ridethrough_core::stateless::{DISCOVER, Offers};
+use ridethrough_wire::message::{Answer, Id, Json};
+use ridethrough_wire::stateless::{DISCOVER, Offers};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::future::{FutureExt, join_all};
-use ridethrough_core::message::code::INVALID_PARAMS;
-use ridethrough_core::message::{Answer, Id, Json};
+use ridethrough_wire::message::code::INVALID_PARAMS;
+use ridethrough_wire::message::{Answer, Id, Json};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 

@@ -10,12 +10,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ridethrough_core::message::code::SERVER_ERROR;
-use ridethrough_core::message::notification;
-use ridethrough_core::message::{Answer, Id, Json};
-use ridethrough_core::stateless::can_ask;
 use ridethrough_oauth::error::{LoginFailure, with_causes};
 use ridethrough_oauth::person::LoginPrompt;
+use ridethrough_wire::message::code::SERVER_ERROR;
+use ridethrough_wire::message::notification;
+use ridethrough_wire::message::{Answer, Id, Json};
+use ridethrough_wire::stateless::can_ask;
 use tokio::io::AsyncWrite;
 use tokio::sync::watch;
 use tokio::time::Instant;

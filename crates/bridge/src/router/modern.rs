@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::{BoxFuture, Shared};
 use futures_util::stream::FuturesUnordered;
 use ridethrough::Era;
-use ridethrough_core::message::code;
-use ridethrough_core::message::notification;
-use ridethrough_core::message::splice;
-use ridethrough_core::message::{Answer, Id, Json};
-use ridethrough_core::stateless::{self, DISCOVER, Offers};
 use ridethrough_core::{ExchangeId, QuestionId};
+use ridethrough_wire::message::code;
+use ridethrough_wire::message::notification;
+use ridethrough_wire::message::splice;
+use ridethrough_wire::message::{Answer, Id, Json};
+use ridethrough_wire::stateless::{self, DISCOVER, Offers};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use ridethrough::event::Delivered;
 use ridethrough::{Call, Era};
-use ridethrough_core::message::code::INVALID_REQUEST;
-use ridethrough_core::message::{
+use ridethrough_core::{CallError, Kind as Ending, Outcome, QuestionId};
+use ridethrough_wire::message::code::INVALID_REQUEST;
+use ridethrough_wire::message::{
     Answer, HostMessage, Id, Json, Message, notification, reserved, splice,
 };
-use ridethrough_core::{CallError, Kind as Ending, Outcome, QuestionId};
 use tokio::io::AsyncWrite;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};

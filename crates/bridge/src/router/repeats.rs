@@ -1,8 +1,8 @@
 //! Repeats of calls that may have run: for a while they are answered with the doubt that the host was told.
 
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::repeat_guard::{CallScope, DoubtRepeat, is_look};
 use ridethrough_core::{CallError, Doubt, DoubtForm, Moment};
+use ridethrough_wire::message::{Answer, Json};
 use tokio::time::Instant;
 
 use super::Router;

@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use ridethrough::Client;
 use ridethrough::transport::{Failure, Reply, Transport, TransportRequest};
 use ridethrough_core::ExchangeId;
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use tokio::io::{DuplexStream, duplex};
 use tokio::time::{advance, timeout};
 

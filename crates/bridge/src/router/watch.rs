@@ -9,8 +9,8 @@ use futures_util::future::join_all;
 use ridethrough::event::Seen;
 use ridethrough::wording;
 use ridethrough_core::Event;
-use ridethrough_core::message::Json;
-use ridethrough_core::mirror::Unfit;
+use ridethrough_wire::message::Json;
+use ridethrough_wire::mirror::Unfit;
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 

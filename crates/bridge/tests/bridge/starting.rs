@@ -2,8 +2,8 @@
 
 use ridethrough::policy::RetryPolicy;
 use ridethrough_bridge::{Bridge, Catalogue};
-use ridethrough_core::message::reserved::LAST_KNOWN;
 use ridethrough_lab::{Mood, Times, When};
+use ridethrough_wire::message::reserved::LAST_KNOWN;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

@@ -14,10 +14,10 @@ use ridethrough::event::Answer;
 use ridethrough::machine::answer::words;
 use ridethrough::machine::discovery;
 use ridethrough::machine::head::Content;
-use ridethrough::machine::message::{Incoming, Message};
-use ridethrough::machine::sse::{Decoder, Item, SseEvent};
 use ridethrough::probe::Found;
 use ridethrough::transport::{AnswerHead, Body, Failure};
+use ridethrough::wire::message::{Incoming, Message};
+use ridethrough::wire::sse::{Decoder, Item, SseEvent};
 use tokio::time::{Instant, timeout_at};
 
 /// A response, as far as it was read.

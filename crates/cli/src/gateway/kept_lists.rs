@@ -53,7 +53,7 @@ impl ListStore for KeptLists {
         kind: ListKind,
         elements: &[Json],
     ) {
-        let text = ridethrough_core::message::splice::array(elements);
+        let text = ridethrough_wire::message::splice::array(elements);
         let path = self.path(server, principal, kind);
         let is_kept =
             disk::read(&path, MOST).is_ok_and(|it| it.as_deref() == Some(text.as_bytes()));

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use ridethrough_core::line_buffer::{LineBuffer, is_blank};
-use ridethrough_core::message::{Answer, HostMessage, Id, Json, Message};
 use ridethrough_gateway::Gateway;
 use ridethrough_server::{Backend, Caller, Conversation, Letter, ParsedMessage, Principal, Said};
+use ridethrough_wire::line_buffer::{LineBuffer, is_blank};
+use ridethrough_wire::message::{Answer, HostMessage, Id, Json, Message};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;

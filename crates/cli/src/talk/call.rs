@@ -14,7 +14,7 @@ use ridethrough::call::CallName;
 use ridethrough::machine::ReplayRule;
 use ridethrough::model::{TaskSupport, Tool, ToolResult};
 use ridethrough::{Error, Json};
-use ridethrough_core::message::code::INVALID_PARAMS;
+use ridethrough_wire::message::code::INVALID_PARAMS;
 
 use super::arguments::{self, BY_NAME, Typed};
 use super::ending::Hint;

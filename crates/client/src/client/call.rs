@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use ridethrough_core::message::Json;
 use ridethrough_core::{
     CallError, CallName, CallOptions, Delivery, Extension, Kind, Reason, ReplayRule, Request,
 };
+use ridethrough_wire::message::Json;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;

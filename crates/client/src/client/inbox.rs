@@ -4,8 +4,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
-use ridethrough_core::message::Answer;
 use ridethrough_core::{Delivered, QuestionId};
+use ridethrough_wire::message::Answer;
 use tokio::sync::mpsc;
 
 use crate::driver::{CommandSender, DriverCommand, Post};

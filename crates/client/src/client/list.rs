@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::Serialize;
 use tokio::time::Instant;
 

@@ -1,6 +1,6 @@
 //! Members that a caller adds to the `_meta` of a request.
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 
 /// Returns the params with this member in their `_meta`, in place of one of that name; everything else is
 /// kept. `None` if the params, or their `_meta`, are no object.

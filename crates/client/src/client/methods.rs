@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::Serialize;
 
 use super::{Call, Client, List, Params};

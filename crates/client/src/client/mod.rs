@@ -30,8 +30,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ridethrough_core::CallName;
-use ridethrough_core::message::Json;
 use ridethrough_core::{CallError, Delivery, Era, Identity, Kind, Reason, Rule, Status};
+use ridethrough_wire::message::Json;
 use tokio::sync::oneshot;
 
 use crate::command::Command;

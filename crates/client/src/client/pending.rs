@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use ridethrough_core::CallError;
-use ridethrough_core::message::{Answer, Json};
+use ridethrough_wire::message::{Answer, Json};
 use tokio::sync::oneshot;
 
 use super::call::ReadResult;

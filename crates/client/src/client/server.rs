@@ -1,8 +1,8 @@
 //! A server's description of itself.
 
 use ridethrough_core::Version;
-use ridethrough_core::message::Json;
-use ridethrough_core::message::reserved::SERVER_INFO;
+use ridethrough_wire::message::Json;
+use ridethrough_wire::message::reserved::SERVER_INFO;
 
 use crate::error::Error;
 

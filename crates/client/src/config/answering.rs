@@ -2,7 +2,7 @@
 //!
 //! Each handler declares itself in the capabilities of the next handshake.
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 
 use super::ClientBuilder;
 use crate::handlers::Refusal;

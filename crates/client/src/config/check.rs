@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::HeaderMap;
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};

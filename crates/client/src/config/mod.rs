@@ -18,8 +18,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough_core::message::Json;
 use ridethrough_core::{Era, Eras, Identity, Link, RetryPolicy, Version};
+use ridethrough_wire::message::Json;
 use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough_core::secrets::Secrets;
 use ridethrough_core::{Era, Eras};
+use ridethrough_wire::secrets::Secrets;
 
 use super::ClientBuilder;
 use super::check::{Faults, client_certificate, connection_limit, headers, roots, shown};

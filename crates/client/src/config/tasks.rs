@@ -1,6 +1,6 @@
 //! Whether a client follows tasks, and how it declares that.
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 
 use super::ClientBuilder;
 

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ridethrough_core::head::Content;
-use ridethrough_core::sse::{Decoder, Item};
-use ridethrough_core::{AnswerHead, AttemptId, Cause, Failure, sse};
+use ridethrough_core::{AnswerHead, AttemptId, Cause, Failure};
+use ridethrough_wire::sse;
+use ridethrough_wire::sse::{Decoder, Item};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 

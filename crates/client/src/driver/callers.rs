@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use ridethrough_core::message::Json;
 use ridethrough_core::{ExchangeId, Outcome};
+use ridethrough_wire::message::Json;
 use tokio::sync::oneshot;
 
 use super::Reporter;

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use ridethrough_core::message::Answer;
-use ridethrough_core::message::code::INTERNAL_ERROR;
 use ridethrough_core::{CallName, Event, ExchangeId, Kind, Lifetime, Moment, Outcome, Request};
+use ridethrough_wire::message::Answer;
+use ridethrough_wire::message::code::INTERNAL_ERROR;
 
 use super::response_cache::{Accepts, KeptResult, Key, OpenCall};
 use super::{Caller, Driver, Ended};

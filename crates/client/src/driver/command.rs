@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallError, Era, Identity, PeerNews, QuestionId, Request, Status};
+use ridethrough_wire::message::{Answer, Json};
 use tokio::sync::{mpsc, oneshot};
 
 use super::callers::{CallNumber, Caller};

@@ -1,9 +1,9 @@
 //! Delivering the server's messages: to a call, a reader of notifications, a handler, or the inbox.
 
-use ridethrough_core::message::Answer;
-use ridethrough_core::message::code;
-use ridethrough_core::message::notification;
 use ridethrough_core::{Delivered, QuestionId};
+use ridethrough_wire::message::Answer;
+use ridethrough_wire::message::code;
+use ridethrough_wire::message::notification;
 
 use super::Driver;
 use super::mailbox::NotTaken;

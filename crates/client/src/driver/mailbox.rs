@@ -107,7 +107,7 @@ const MESSAGES: usize = 1024;
 
 #[cfg(test)]
 mod tests {
-    use ridethrough_core::message::Json;
+    use ridethrough_wire::message::Json;
 
     use super::*;
 

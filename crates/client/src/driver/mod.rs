@@ -42,8 +42,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough_core::message::Answer;
 use ridethrough_core::{Action, Link, Moment, NoticeId, Output, QuestionId, Status};
+use ridethrough_wire::message::Answer;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, Sleep};

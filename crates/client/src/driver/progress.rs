@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 
 /// The driver's end of the queue. Dropping it ends the reader's.
 pub(crate) struct Reporter(Arc<Mutex<ProgressState>>);

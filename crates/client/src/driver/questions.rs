@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use futures_util::FutureExt;
 use ridethrough_core::QuestionId;
-use ridethrough_core::message::{Answer, Json};
+use ridethrough_wire::message::{Answer, Json};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::command::Answering;

@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderName};
 use ridethrough_core::AnswerHead;
 use ridethrough_core::head::{Challenge, Content};
 use ridethrough_core::session::SessionId;
-use ridethrough_core::www_authenticate::{self, SchemeChallenge};
+use ridethrough_wire::www_authenticate::{self, SchemeChallenge};
 
 use super::request::SESSION;
 use crate::endpoint::Endpoint;

@@ -27,9 +27,9 @@ use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use http::StatusCode;
 use ridethrough_core::head::{Content, Redirect};
-use ridethrough_core::message::{Incoming, Message};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{Address, AnswerHead, Carrier, Cause, Failure, Outgoing, Route, Verb};
+use ridethrough_wire::message::{Incoming, Message};
 
 use crate::credentials::Token;
 use crate::drain::{self, Bounds};

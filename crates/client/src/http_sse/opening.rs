@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use http::StatusCode;
 use ridethrough_core::head::Redirect;
-use ridethrough_core::sse::{Decoder, SseEvent};
 use ridethrough_core::{Address, Cause, Failure, Headers, Lane, Outgoing, Route, Verb};
+use ridethrough_wire::sse::{Decoder, SseEvent};
 use tokio::time::{Instant, timeout_at};
 
 use super::stream::{EventBytes, Stream, is_endpoint};

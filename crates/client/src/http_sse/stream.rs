@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use ridethrough_core::sse::{Decoder, Item, SseEvent};
 use ridethrough_core::{Cause, Failure};
+use ridethrough_wire::sse::{Decoder, Item, SseEvent};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;

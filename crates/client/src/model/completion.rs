@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::{Deserialize, Serialize};
 
 use super::{absent_if_null, keeps_its_json};

@@ -1,6 +1,6 @@
 //! The content of results, prompts and messages: text, images, audio and resources.
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Resource, ResourceContents, keeps_its_json, read};

@@ -1,6 +1,6 @@
 //! The log messages that a server sends.
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::{Deserialize, Serialize};
 
 use super::keeps_its_json;

@@ -33,7 +33,7 @@ pub use tasks::{NoTaskId, TaskId, TaskState, TaskStatus, TaskSupport};
 pub(crate) use tools::read_result;
 pub use tools::{Tool, ToolAnnotations, ToolResult};
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
@@ -61,7 +61,7 @@ pub(crate) fn read<M: Model>(json: Json) -> Result<M, serde_json::Error> {
 macro_rules! keeps_its_json {
     ($($model:ty),+ $(,)?) => {$(
         impl crate::model::Model for $model {
-            fn keep(&mut self, json: ridethrough_core::message::Json) {
+            fn keep(&mut self, json: ridethrough_wire::message::Json) {
                 self.json = json;
             }
         }

@@ -1,7 +1,7 @@
 //! The notifications of a server.
 
-use ridethrough_core::message::Json;
-use ridethrough_core::message::notification;
+use ridethrough_wire::message::Json;
+use ridethrough_wire::message::notification;
 use serde::Deserialize;
 
 use super::{LogMessage, read};

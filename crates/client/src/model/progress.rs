@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::Deserialize;
 
 use super::keeps_its_json;

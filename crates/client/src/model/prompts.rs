@@ -1,6 +1,6 @@
 //! Prompts, and the messages that a prompt is filled in to.
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::Deserialize;
 
 use super::content::{Message, messages};

@@ -1,6 +1,6 @@
 //! Resources, resource templates, and the contents of a resource.
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::{Deserialize, Deserializer};
 
 use super::{Listed, absent_if_null, keeps_its_json, read};

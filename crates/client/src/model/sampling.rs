@@ -1,6 +1,6 @@
 //! Sampling: requests of a server to the client's model.
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::{Deserialize, Serialize};
 
 use super::content::{Content, Message, Role, messages};

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Listed, absent_if_null, keeps_its_json};

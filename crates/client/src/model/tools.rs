@@ -1,6 +1,6 @@
 //! Tools, and the result of calling one.
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::Deserialize;
 
 use super::content::{Content, text};

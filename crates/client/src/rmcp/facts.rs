@@ -6,8 +6,8 @@
 use std::error::Error as StdError;
 use std::time::Duration;
 
-use ridethrough_core::message::code;
 use ridethrough_core::{CallError, Kind};
+use ridethrough_wire::message::code;
 use rmcp::model::{ErrorCode, ErrorData};
 use rmcp::service::{ClientInitializeError, ServiceError};
 use serde::{Deserialize, Serialize};

@@ -31,8 +31,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallError, Delivered, Identity, Outcome, QuestionId};
+use ridethrough_wire::message::{Answer, Json};
 use rmcp::RoleClient;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcMessage, RequestId,

@@ -1,7 +1,7 @@
 //! The transport alone: the tests take the place of the driver.
 
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{Delivered, Kind, QuestionId};
+use ridethrough_wire::message::{Answer, Json};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, JsonRpcMessage,
     RequestId, ServerNotification,

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallError, CallName, Delivery, Kind, QuestionId, Reason, Rule};
+use ridethrough_wire::message::{Answer, Json};
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest,
     ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage, ServerNotification, ServerRequest,

@@ -1,6 +1,6 @@
 //! The entry of a skill, as a server lists it.
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::{Deserialize, Deserializer};
 
 use crate::model::{Listed, Model};

@@ -1,6 +1,6 @@
 //! The front matter of a `SKILL.md`: the YAML between two lines of `---` at its beginning.
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde_json::{Map, Value};
 
 use super::error::SkillFault;

@@ -24,7 +24,7 @@ mod error;
 mod front_matter;
 mod verify;
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::Serialize;
 
 pub use entry::{Skill, SkillFile, SkillFiles};

@@ -91,7 +91,7 @@ mod tests {
 
     use super::*;
     use crate::model;
-    use ridethrough_core::message::Json;
+    use ridethrough_wire::message::Json;
 
     #[test]
     fn an_entry_must_keep_the_rules_before_anything_is_read() {

@@ -27,9 +27,9 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::StatusCode;
 use ridethrough_core::head::Content;
-use ridethrough_core::message::{Incoming, Message};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{AnswerHead, Cause, Failure, Outgoing, Verb};
+use ridethrough_wire::message::{Incoming, Message};
 
 use crate::command::Command;
 use crate::switchboard::{FRAME, LineBody, LineSource};

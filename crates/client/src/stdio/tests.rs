@@ -1,7 +1,7 @@
 //! The machine's requests, sent to shell scripts that stand in for servers.
 
-use ridethrough_core::sse::{Decoder, EventId, Item};
 use ridethrough_core::{Address, AttemptId, CredentialsId, Delivery, Headers, Lane, Route};
+use ridethrough_wire::sse::{Decoder, EventId, Item};
 use tokio::time::timeout;
 
 use super::*;

@@ -6,16 +6,16 @@
 //! would keep a modern server in the legacy era for as long as it is remembered.
 
 use http::StatusCode;
+use ridethrough_wire::era::{Era, Version};
+use ridethrough_wire::message::code::{
+    HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION,
+};
+use ridethrough_wire::message::{Answer, RpcError};
 use serde::Deserialize;
 
 use super::status;
 use super::words::names_no_handshake;
-use crate::era::{Era, Version};
 use crate::head::AnswerHead;
-use crate::message::code::{
-    HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION,
-};
-use crate::message::{Answer, RpcError};
 
 /// What an answer to `server/discover` says about the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +125,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::message::Json;
+    use ridethrough_wire::message::Json;
 
     #[test]
     fn a_modern_server_names_a_revision_that_we_speak() {

@@ -1,14 +1,14 @@
 //! Refusals that only a server of the other era gives.
 
 use http::StatusCode;
+use ridethrough_wire::era::Era;
+use ridethrough_wire::message::Answer;
+use ridethrough_wire::message::code::{
+    HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION, is_modern,
+};
 
 use super::discovery::{self, Verdict};
 use super::status;
-use crate::era::Era;
-use crate::message::Answer;
-use crate::message::code::{
-    HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION, is_modern,
-};
 
 /// Whether only a server of the other era would refuse a request of this era so. `answer` is what the body
 /// said; `None` if it was no JSON-RPC.

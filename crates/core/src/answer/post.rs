@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
+use ridethrough_wire::message::{Answer, Incoming, Message};
+use ridethrough_wire::sse::{Decoder, Item};
 
 use super::unexecuted::Unexecuted;
 use super::{status, words as phrases};
 use crate::failure::Delivery;
 use crate::head::{AnswerHead, Challenge, Content, Demand, Redirect};
-use crate::message::{Answer, Incoming, Message};
 use crate::rule::Rule;
 use crate::session::Carried;
-use crate::sse::{Decoder, Item};
 
 /// An answer to a POST, and the other messages in its body.
 #[derive(Debug)]

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
+use ridethrough_wire::message::{Answer, Message};
 
 use super::post::{Asked, parse, split, words};
 use super::{status, words as phrases};
 use crate::head::{AnswerHead, Challenge, Content, Redirect};
-use crate::message::{Answer, Message};
 use crate::session::Carried;
 
 /// What the answer to a resume means if it is no stream.

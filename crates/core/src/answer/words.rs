@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
+use ridethrough_wire::message::{Incoming, Message};
+
 use crate::head::Content;
-use crate::message::{Incoming, Message};
 
 /// Whether a text contains a phrase by which servers report a lost session.
 pub fn names_a_lost_session(words: &str) -> bool {

@@ -6,13 +6,13 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use ridethrough_wire::era::Era;
+use ridethrough_wire::message::Answer;
 
 use super::{Exchange, HeldBack, NonAnswer, Phase, Then, Via};
 use crate::answer::PostReading;
-use crate::era::Era;
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::Challenge;
-use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::policy::RetryPolicy;

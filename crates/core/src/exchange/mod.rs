@@ -33,6 +33,10 @@ pub(crate) use non_answer::{NonAnswer, NonAnswers};
 pub(crate) use origin::{Origin, Purpose};
 pub(crate) use refusals::{MOST_STEP_UPS, follow};
 pub(crate) use resume_state::{Novelty, ResumeState};
+use ridethrough_wire::era::Era;
+use ridethrough_wire::headers::Headers;
+use ridethrough_wire::lifetime::Lifetime;
+use ridethrough_wire::message::{Answer, Json, Params};
 pub(crate) use round::{Round, RoundReply, Wanted};
 pub(crate) use state::{
     Awaited, EraDoubt, HeldBack, LastRefusal, Live, Phase, RefusedBy, State, Then, Via, Waiting,
@@ -41,12 +45,8 @@ pub(crate) use state::{
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::era::Era;
 use crate::failure::Delivery;
-use crate::headers::Headers;
 use crate::ids::{AttemptId, ExchangeId, Generation};
-use crate::lifetime::Lifetime;
-use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
 use crate::outcome::{CallError, CallName};
 use crate::output::{Address, Route};

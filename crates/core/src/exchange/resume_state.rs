@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use crate::sse::EventId;
+use ridethrough_wire::sse::EventId;
 
 /// The memory of all streams of one exchange.
 #[derive(Clone, Debug, Default)]

@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use ridethrough_wire::message::Json;
 use serde::Deserialize;
 
 use super::Exchange;
 use crate::failure::Delivery;
 use crate::ids::QuestionId;
-use crate::message::Json;
 use crate::rule::Rule;
 
 /// What a result of the stateless era says it is.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::era::Carrier;
-use crate::headers::Headers;
+use ridethrough_wire::era::Carrier;
+use ridethrough_wire::headers::Headers;
+
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId};
 use crate::moment::Moment;
 use crate::output::{Address, Lane, Route, Verb};

@@ -1,6 +1,7 @@
 //! The base: the parts that calls and the standing stream stand on.
 
-use crate::era::Eras;
+use ridethrough_wire::era::Eras;
+
 use crate::moment::Moment;
 use crate::policy::RetryPolicy;
 

@@ -3,18 +3,19 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use ridethrough_wire::message::Message;
+use ridethrough_wire::secrets::Secrets;
+
 use crate::answer::words;
 use crate::event::Event;
 use crate::exchange::LastRefusal;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, CredentialsId, Generation};
-use crate::message::Message;
 use crate::moment::Moment;
 use crate::outcome::Reason;
 use crate::output::{Action, Delivered, Outgoing, Output};
 use crate::policy::RetryPolicy;
 use crate::rng::Rng;
-use crate::secrets::Secrets;
 
 use super::attempts::{Attempt, Attempts, NewRequest, Owner};
 use super::effects::{CallEffect, Effect, MessageSource};

@@ -15,14 +15,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::vec;
 
+use ridethrough_wire::era::{Era, Version};
+use ridethrough_wire::message::{Answer, Json, Message};
+
 use crate::answer::{PostAnswer, PostReading, ResumeReading, Suspicion};
-use crate::era::{Era, Version};
 use crate::event::Event;
 use crate::exchange::{Awaited, Ending, LastRefusal, Purpose, RefusedBy, Step, Then};
 use crate::failure::Failure;
 use crate::head::{AnswerHead, Challenge};
 use crate::ids::{AttemptId, ConnectionId, CredentialsId, ExchangeId, Generation, NoticeId};
-use crate::message::{Answer, Json, Message};
 use crate::moment::Moment;
 use crate::outcome::CallName;
 use crate::output::Address;

@@ -47,21 +47,21 @@ mod timers;
 
 pub use credentials::NoCredentials;
 pub use request::{CallOptions, Identity, Request};
+use ridethrough_wire::era::{Era, Eras, Version};
+use ridethrough_wire::message::{Answer, Json, Params};
+use ridethrough_wire::secrets::Secrets;
 pub use status::{Status, WaitingFor};
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::era::{Era, Eras, Version};
 use crate::exchange::{Deadline, Ending, Then};
 use crate::ids::{CredentialsId, ExchangeId, NoticeId, QuestionId};
-use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
 use crate::outcome::{CallName, Kind, Reason};
 use crate::output::Output;
 use crate::policy::RetryPolicy;
 use crate::replay::ReplayRule;
-use crate::secrets::Secrets;
 
 use base::Base;
 use calls::Calls;

@@ -5,6 +5,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use ridethrough_wire::message::Incoming;
+use ridethrough_wire::sse;
 
 use super::{Link, NoCredentials, credentials};
 use crate::event::Event;
@@ -16,10 +18,8 @@ use crate::link::attempts::Owner;
 use crate::link::base::Base;
 use crate::link::effects::{CallEffect, Effect, MessageSource, OutboundEffect};
 use crate::link::timers::Timer;
-use crate::message::Incoming;
 use crate::moment::Moment;
 use crate::output::PeerNews;
-use crate::sse;
 
 impl Link {
     /// Takes in the head of an answer. A stream is followed by events and an end or failure, anything else by

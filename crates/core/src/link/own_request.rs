@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ridethrough_wire::message::{Answer, Params};
+
 use crate::answer::PostReading;
 use crate::exchange::Purpose;
 use crate::failure::Failure;
 use crate::head::AnswerHead;
 use crate::ids::{ConnectionId, CredentialsId};
-use crate::message::{Answer, Params};
 use crate::output::{Address, Route};
 
 /// A request that the link makes for itself.

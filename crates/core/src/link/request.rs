@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ridethrough_wire::headers::Headers;
+use ridethrough_wire::message::Json;
+
 use crate::exchange::Extension;
-use crate::headers::Headers;
-use crate::message::Json;
 use crate::replay::ReplayRule;
 
 /// The client's identity, as a handshake names it.

@@ -2,11 +2,11 @@
 //! server wants mirrored.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use ridethrough_wire::era::Era;
+use ridethrough_wire::headers::Headers;
+use ridethrough_wire::mirror::{self, Mirrors};
 
-use crate::era::Era;
 use crate::exchange::Exchange;
-use crate::headers::Headers;
-use crate::mirror::{self, Mirrors};
 
 use super::CONNECT;
 

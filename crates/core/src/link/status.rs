@@ -1,7 +1,8 @@
 //! A snapshot of the link for operators: its state, and what it waits for.
 
+use ridethrough_wire::era::{Era, Version};
+
 use crate::breaker;
-use crate::era::{Era, Version};
 use crate::exchange::{Awaited, State, Waiting};
 use crate::ids::{ExchangeId, Generation};
 use crate::link::Link;

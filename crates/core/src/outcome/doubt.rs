@@ -7,10 +7,10 @@
 mod reading;
 mod words;
 
+use ridethrough_wire::message::{Answer, Json, code};
 use serde::{Deserialize, Serialize};
 
 use super::{CallError, Facts, Kind};
-use crate::message::{Answer, Json, code};
 
 pub(crate) use reading::told_in;
 pub use reading::{is_told_in, told_as_error};

@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use ridethrough_wire::message::{Answer, Json};
 use serde::Serialize;
 
 use super::{CallError, Reason};
 use crate::answer::words::excerpt;
-use crate::message::{Answer, Json};
 
 /// What is known of a call that got no answer. It is written as the `data` of an error.
 #[derive(Clone, Debug, Serialize)]

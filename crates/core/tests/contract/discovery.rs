@@ -1,8 +1,8 @@
 //! L16: a link that may speak either era finds out which, and follows a server that changes.
 
 use ridethrough_core::head::Content;
-use ridethrough_core::message::Answer;
 use ridethrough_core::{Era, Eras, Event, Kind, Outgoing, RetryPolicy, Version};
+use ridethrough_wire::message::Answer;
 
 use crate::rig::{Rig, method, millis, secs, session, wire_id};
 

@@ -1,9 +1,9 @@
 //! Row 5 and L3: an answer that speaks of a lost session is checked by a question before a call is repeated.
 
 use ridethrough_core::head::Content;
-use ridethrough_core::message::Answer;
 use ridethrough_core::{Cause, ExchangeId};
 use ridethrough_core::{ConnectionId, Delivery, Failure, Kind, Lane, Outgoing, Route};
+use ridethrough_wire::message::Answer;
 
 use crate::rig::{Rig, head, method, secs, session, wire_id};
 

@@ -1,8 +1,8 @@
 //! The differences of the stateless era: no session, no resume, and a call is cancelled by closing its
 //! stream.
 
-use ridethrough_core::message::Answer;
 use ridethrough_core::{CallOptions, Event, Kind, Request, Version};
+use ridethrough_wire::message::Answer;
 
 use crate::rig::{Rig, header, json, method, params, secs, wire_id};
 

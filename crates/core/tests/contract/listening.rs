@@ -1,9 +1,9 @@
 //! L19: `subscriptions/listen`, and the legacy requests that it replaces for a stateless server.
 
 use ridethrough_core::head::Content;
-use ridethrough_core::message::Answer;
 use ridethrough_core::{CallOptions, Delivered, Era, Eras, Event, ExchangeId, Outgoing, Request};
 use ridethrough_core::{Kind, NoCredentials, RetryPolicy};
+use ridethrough_wire::message::Answer;
 
 use crate::rig::{Rig, header, json, method, millis, params, secs, wire_id};
 

@@ -1,9 +1,9 @@
 //! Notices: answers to the server, cancellations, notifications of the application.
 
-use ridethrough_core::message::Answer;
 use ridethrough_core::{
     Cause, Delivered, Delivery, ExchangeId, Failure, Kind, NoticeId, Outgoing, QuestionId,
 };
+use ridethrough_wire::message::Answer;
 
 use crate::rig::{Rig, body, json, method, secs, session};
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use ridethrough_core::head::{Challenge, Content, Redirect};
-use ridethrough_core::message::Answer;
 use ridethrough_core::{
     AnswerHead, CallOptions, Delivery, Event, ExchangeId, Kind, NoCredentials, Outgoing, Request,
     RetryPolicy, Unexecuted,
 };
+use ridethrough_wire::message::Answer;
 
 use crate::rig::{Rig, head, json, method, secs, wire_id};
 

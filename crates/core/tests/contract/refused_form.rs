@@ -1,9 +1,9 @@
 //! A stateless request that was refused for its form is mended once, never twice.
 
-use ridethrough_core::message::Answer;
 use ridethrough_core::{
     CallOptions, Cause, Delivery, ExchangeId, Failure, Headers, Kind, Outgoing, Request,
 };
+use ridethrough_wire::message::Answer;
 
 use crate::rig::{Rig, header, json, method, secs, wire_id};
 

@@ -1,10 +1,10 @@
 //! Rows 22 and 23, and flow control: a server that can be reached and refuses.
 
 use ridethrough_core::head::{Challenge, Content};
-use ridethrough_core::message::Answer;
 use ridethrough_core::{
     CallOptions, CredentialsId, Delivery, Event, Kind, Lane, NoCredentials, ReplayRule,
 };
+use ridethrough_wire::message::Answer;
 
 use crate::rig::{Rig, head, method, millis, secs, session, wire_id};
 

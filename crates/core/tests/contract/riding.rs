@@ -2,8 +2,8 @@
 
 use ridethrough_core::failure::Failure;
 use ridethrough_core::head::Content;
-use ridethrough_core::message::Answer;
 use ridethrough_core::{Cause, Era, ExchangeId, Kind, Outgoing, RetryPolicy};
+use ridethrough_wire::message::Answer;
 
 use crate::rig::{Rig, head, method, millis, secs};
 

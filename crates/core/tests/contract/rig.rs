@@ -11,14 +11,14 @@ use bytes::Bytes;
 use http::StatusCode;
 use ridethrough_core::answer::words::names_a_lost_session;
 use ridethrough_core::head::{Challenge, Content};
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::session::SessionId;
-use ridethrough_core::sse;
 use ridethrough_core::{
     Action, AnswerHead, AttemptId, CallError, CallOptions, Cause, CredentialsId, Delivered, Era,
     Eras, Event, ExchangeId, Failure, Identity, Kind, Lane, Link, Moment, NoCredentials, NoticeId,
     Outcome, Outgoing, Output, PeerNews, Request, RetryPolicy, Verb,
 };
+use ridethrough_wire::message::{Answer, Json};
+use ridethrough_wire::sse;
 
 pub(crate) struct Rig {
     pub(crate) link: Link,

@@ -1,10 +1,10 @@
 //! L17: a stateless call that needs input before it can end.
 
-use ridethrough_core::message::Answer;
 use ridethrough_core::{
     CallOptions, Delivered, Delivery, Eras, ExchangeId, Identity, Kind, QuestionId, ReplayRule,
     Request, RetryPolicy,
 };
+use ridethrough_wire::message::Answer;
 
 use crate::rig::{Rig, body, json, method as said, params, secs, wire_id};
 

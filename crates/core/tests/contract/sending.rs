@@ -2,10 +2,10 @@
 
 use ridethrough_core::failure::Failure;
 use ridethrough_core::head::{Content, Redirect};
-use ridethrough_core::message::Answer;
 use ridethrough_core::{
     CallOptions, Cause, Delivered, Delivery, Event, Kind, ReplayRule, RetryPolicy, TrustHints,
 };
+use ridethrough_wire::message::Answer;
 
 use crate::rig::{Rig, body, head, json, method, millis, secs, wire_id};
 
@@ -656,7 +656,7 @@ fn a_hint_beside_a_502_or_on_a_broken_stream_is_waited_out_before_a_safe_call_is
     rig.list();
     let post = rig.post();
     rig.open(&post);
-    let retry = ridethrough_core::sse::SseEvent {
+    let retry = ridethrough_wire::sse::SseEvent {
         kind: None,
         data: bytes::Bytes::new(),
         id: None,

@@ -1,10 +1,10 @@
 //! Row 5, the renewal of sessions, and the ways in which servers report their loss.
 
 use ridethrough_core::head::Content;
-use ridethrough_core::message::Answer;
 use ridethrough_core::{
     Cause, Delivered, Delivery, Event, Failure, Kind, Request, RetryPolicy, Verb,
 };
+use ridethrough_wire::message::Answer;
 
 use crate::rig::{Rig, body, head, json, method, millis, secs, session, wire_id};
 

@@ -6,13 +6,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use ridethrough_core::head::{Challenge, Content, Redirect};
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{
     Action, AnswerHead, AttemptId, CallOptions, Carrier, Cause, ConnectionId, Eras, ExchangeId,
     Failure, Identity, Link, Moment, NoCredentials, Outcome, Outgoing, Output, Request,
-    RetryPolicy, Verb, sse,
+    RetryPolicy, Verb,
 };
+use ridethrough_wire::message::{Answer, Json};
+use ridethrough_wire::sse;
 use serde_json::{Value, json};
 
 use crate::case::{Case, Reply};

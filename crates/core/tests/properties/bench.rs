@@ -9,13 +9,14 @@ use bytes::Bytes;
 use http::StatusCode;
 use ridethrough_core::answer::status::is_not_carried_out;
 use ridethrough_core::head::{Challenge, Content};
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{
     Action, AnswerHead, AttemptId, CallOptions, Cause, CredentialsId, Delivered, Delivery, Era,
     Eras, ExchangeId, Failure, Generation, Identity, Kind, Link, Moment, NoCredentials, Outcome,
-    Outgoing, Output, QuestionId, Request, RetryPolicy, Verb, sse,
+    Outgoing, Output, QuestionId, Request, RetryPolicy, Verb,
 };
+use ridethrough_wire::message::{Answer, Json};
+use ridethrough_wire::sse;
 
 use crate::moves::{Deed, Move};
 use crate::wire;

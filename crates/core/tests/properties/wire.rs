@@ -1,7 +1,7 @@
 //! What a request may hold in its era, checked without the core's own types.
 
-use ridethrough_core::message::Json;
 use ridethrough_core::{Era, Eras, Outgoing, Verb};
+use ridethrough_wire::message::Json;
 
 /// Returns what is wrong with a request, if anything is.
 pub(crate) fn fault(eras: Eras, request: &Outgoing) -> Option<String> {

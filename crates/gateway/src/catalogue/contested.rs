@@ -3,7 +3,7 @@
 //! The first owner of a name keeps it. Which server is first depends on which of them answers first, and a later
 //! process would find another order: a caller that remembers a name would reach another server by it.
 
-use ridethrough_core::message::ListKind;
+use ridethrough_wire::message::ListKind;
 
 use super::Catalogue;
 use super::names::Owner;

@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use ridethrough_core::answer::words::{harmless, is_harmful};
-use ridethrough_core::message::{Json, ListKind};
+use ridethrough_wire::message::{Json, ListKind};
 
 use super::audience::{Audience, Share, View};
 use super::names::{Names, Owner};

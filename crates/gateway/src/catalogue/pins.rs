@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use sha2::{Digest, Sha256};
 
 /// The hashes of the definitions that were approved, by the names of tools.

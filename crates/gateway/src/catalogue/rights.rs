@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ridethrough_core::message::{Json, ListKind};
-use ridethrough_core::patterns::matches_any;
 use ridethrough_server::Caller;
+use ridethrough_wire::message::{Json, ListKind};
+use ridethrough_wire::patterns::matches_any;
 
 use super::rules::says_read_only;
 

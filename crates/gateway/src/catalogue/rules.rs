@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ridethrough_core::message::Json;
-use ridethrough_core::patterns::matches_any;
+use ridethrough_wire::message::Json;
+use ridethrough_wire::patterns::matches_any;
 
 use super::names::as_prefix;
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ridethrough_core::message::ListKind;
+use ridethrough_wire::message::ListKind;
 
 use super::audience::{Scope, View};
 use super::listed::Listed;

@@ -2,7 +2,7 @@
 //!
 //! A name or URI in the params is the caller's. It is replaced by the server's own; every other byte stays.
 
-use ridethrough_core::message::{Json, ListKind, splice};
+use ridethrough_wire::message::{Json, ListKind, splice};
 
 /// The name or URI by which a request says whom it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]

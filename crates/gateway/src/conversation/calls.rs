@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use futures_util::stream::FuturesUnordered;
-use ridethrough_core::message::{Answer, ByKey, Id, Json, Key};
+use ridethrough_wire::message::{Answer, ByKey, Id, Json, Key};
 
 /// The requests that are under way.
 #[derive(Default)]
@@ -67,7 +67,7 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use ridethrough_core::message::{Incoming, Message};
+    use ridethrough_wire::message::{Incoming, Message};
 
     use super::*;
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ridethrough::server::Identity;
-use ridethrough_core::message::{Json, ListKind, LogLevel};
 use ridethrough_server::{Caller, Presence};
+use ridethrough_wire::message::{Json, ListKind, LogLevel};
 use tokio::sync::watch;
 use tokio::time::Instant;
 

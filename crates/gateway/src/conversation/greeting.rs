@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ridethrough::server::Identity;
 use ridethrough_core::answer::words::is_harmful;
-use ridethrough_core::message::{Json, splice};
+use ridethrough_wire::message::{Json, splice};
 use serde_json::{Map, Value, json};
 
 use super::tasks::{EXTENSION, TaskSupport};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::FutureExt;
-use ridethrough_core::message::{Answer, Json, notification};
+use ridethrough_wire::message::{Answer, Json, notification};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 

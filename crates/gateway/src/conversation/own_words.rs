@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ridethrough_core::message::{Answer, Json};
+use ridethrough_wire::message::{Answer, Json};
 use tokio::sync::{mpsc, oneshot};
 
 /// Something for the caller, of the gateway's own.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough::error::{CallError, Delivery, Kind};
-use ridethrough_core::message::reserved::{CAPABILITIES, CLIENT_INFO};
-use ridethrough_core::message::{Answer, Json, ListKind, code, splice};
 use ridethrough_core::repeat_guard::is_look;
 use ridethrough_core::{Doubt, DoubtForm, Facts, ReplayRule};
+use ridethrough_wire::message::reserved::{CAPABILITIES, CLIENT_INFO};
+use ridethrough_wire::message::{Answer, Json, ListKind, code, splice};
 use tokio::time::{Instant, sleep};
 
 use super::context::Context;

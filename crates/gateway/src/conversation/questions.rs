@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ridethrough::event::QuestionId;
-use ridethrough_core::message::{Answer, Json};
+use ridethrough_wire::message::{Answer, Json};
 use tokio::sync::oneshot;
 
 use crate::upstreams::Link;

@@ -5,8 +5,8 @@
 //! are, and the data says whose they are.
 
 use ridethrough_core::answer::words::names_a_lost_session;
-use ridethrough_core::message::splice::{is_object, text, with_member};
-use ridethrough_core::message::{Answer, Json};
+use ridethrough_wire::message::splice::{is_object, text, with_member};
+use ridethrough_wire::message::{Answer, Json};
 
 /// Returns the answer of a server; one that a caller could take for word about its own session names the server.
 pub(crate) fn relayed(server: &str, answer: Answer) -> Answer {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
-use ridethrough_core::message::{Answer, Json, ListKind, code};
-use ridethrough_core::stateless::can_ask;
 use ridethrough_server::call_digest;
+use ridethrough_wire::message::{Answer, Json, ListKind, code};
+use ridethrough_wire::stateless::can_ask;
 use tokio::time::timeout;
 
 use super::addressed::Addressed;

@@ -10,9 +10,9 @@
 
 use std::sync::Arc;
 
-use ridethrough_core::message::splice::{text, with_member};
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_server::Digest;
+use ridethrough_wire::message::splice::{text, with_member};
+use ridethrough_wire::message::{Answer, Json};
 
 use super::context::Context;
 use super::passing::{Request, try_to_pass};

@@ -11,9 +11,9 @@ use ridethrough::Era;
 use ridethrough::model::TaskState;
 use ridethrough::server::Server;
 use ridethrough_core::Version;
-use ridethrough_core::message::splice::{copied, text, with_member};
-use ridethrough_core::message::{Answer, Json, code, reserved, splice};
 use ridethrough_server::Caller;
+use ridethrough_wire::message::splice::{copied, text, with_member};
+use ridethrough_wire::message::{Answer, Json, code, reserved, splice};
 use tokio::time::timeout;
 
 use super::context::Context;

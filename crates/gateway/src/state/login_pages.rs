@@ -9,8 +9,8 @@ use std::sync::Arc;
 use http::header::{CONTENT_TYPE, COOKIE, HOST, ORIGIN};
 use http::{HeaderMap, Method};
 use percent_encoding::percent_decode_str;
-use ridethrough_core::message::ListKind;
 use ridethrough_server::{Page, PageRequest, Principal, TokenOwners};
+use ridethrough_wire::message::ListKind;
 use tokio::time::Instant;
 
 use super::{GatewayState, lock};

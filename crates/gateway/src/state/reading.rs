@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{FutureExt, ready};
-use ridethrough_core::message::{Json, ListKind};
 use ridethrough_server::Principal;
+use ridethrough_wire::message::{Json, ListKind};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{GatewayState, PATIENCE, lock};

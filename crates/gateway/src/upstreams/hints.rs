@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use ridethrough_core::ReplayRule;
 use ridethrough_core::hints::AgreedHints;
-use ridethrough_core::message::Json;
 use ridethrough_server::Principal;
+use ridethrough_wire::message::Json;
 use tokio::time::Instant;
 
 use crate::catalogue::Audience;

@@ -12,8 +12,8 @@ use futures_util::future::FutureExt;
 use ridethrough::Client;
 use ridethrough::call::Track;
 use ridethrough::event::{Answer, Delivered, Inbox, QuestionId};
-use ridethrough_core::message::{Json, ListKind};
 use ridethrough_server::{Presence, Principal};
+use ridethrough_wire::message::{Json, ListKind};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 

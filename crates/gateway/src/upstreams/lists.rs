@@ -2,8 +2,8 @@
 
 use futures_util::future::{BoxFuture, Shared};
 use ridethrough::{Client, Error};
-use ridethrough_core::message::code::METHOD_NOT_FOUND;
-use ridethrough_core::message::{Json, ListKind, splice};
+use ridethrough_wire::message::code::METHOD_NOT_FOUND;
+use ridethrough_wire::message::{Json, ListKind, splice};
 use tokio::time::Instant;
 
 /// A list that is being read. All who want it wait for one request.

@@ -8,9 +8,9 @@ use ridethrough::transport::{
     AnswerHead, BoxFuture, Failure, Reply, StatusCode, Transport, TransportRequest, Verb,
 };
 use ridethrough::{Client, ClientBuilder, Era};
-use ridethrough_core::message::{Id, Json, Message};
 use ridethrough_gateway::{Connect, ServerSettings, Share};
 use ridethrough_server::{Backend, Caller, Conversation, ParsedMessage, Principal, Said};
+use ridethrough_wire::message::{Id, Json, Message};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 

@@ -2,8 +2,8 @@
 
 use ridethrough::error::{CallError, Kind};
 use ridethrough::{Client, Era, Json};
-use ridethrough_core::message::Answer;
 use ridethrough_gateway::{DoubtForm, DoubtRepeat, GatewaySettings};
+use ridethrough_wire::message::Answer;
 use serde_json::json;
 use tokio::time::sleep;
 

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::{StreamExt, stream};
-use ridethrough_core::message::{Answer, Id, Json, Message};
 use ridethrough_server::{
     AccessPolicy, Backend, BoxFuture, Caller, Conversation, Letter, ParsedMessage, Presence, Said,
     Server, Settings, Unavailable,
 };
+use ridethrough_wire::message::{Answer, Id, Json, Message};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;

@@ -4,9 +4,9 @@
 //! own.
 
 use bytes::Bytes;
-use ridethrough_core::message::splice::is_object;
-use ridethrough_core::message::{Answer, Id, Json, code};
-use ridethrough_core::stateless::{self, Offers, additions, with_code, with_server};
+use ridethrough_wire::message::splice::is_object;
+use ridethrough_wire::message::{Answer, Id, Json, code};
+use ridethrough_wire::stateless::{self, Offers, additions, with_code, with_server};
 
 /// Returns the text of an answer, in pieces: a large result is not copied.
 pub(crate) fn written(id: &Id, answer: &Answer, method: &str, server: Option<&Json>) -> Vec<Bytes> {

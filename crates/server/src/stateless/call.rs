@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ridethrough_core::Doubt;
-use ridethrough_core::message::splice::with_member;
-use ridethrough_core::message::{
+use ridethrough_wire::message::splice::with_member;
+use ridethrough_wire::message::{
     Answer, Id, Incoming, Json, LogLevel, Message, code, notification,
 };
-use ridethrough_core::stateless::needed;
+use ridethrough_wire::stateless::needed;
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 

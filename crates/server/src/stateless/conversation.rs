@@ -14,11 +14,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ridethrough_core::Version;
-use ridethrough_core::message::{
+use ridethrough_wire::message::{
     Answer, Id, Incoming, Json, LogLevel, Message, code, notification,
 };
-use ridethrough_core::mirror::Mirrors;
-use ridethrough_core::stateless::{can_ask, needed};
+use ridethrough_wire::mirror::Mirrors;
+use ridethrough_wire::stateless::{can_ask, needed};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ridethrough_core::message::reserved::SUBSCRIPTION;
-use ridethrough_core::message::{Answer, Id, Json};
+use ridethrough_wire::message::reserved::SUBSCRIPTION;
+use ridethrough_wire::message::{Answer, Id, Json};
 use serde_json::json;
 use tokio::time::sleep;
 

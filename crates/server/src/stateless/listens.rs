@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ridethrough_core::message::reserved::SUBSCRIPTION;
-use ridethrough_core::message::splice::{self, is_object, text};
-use ridethrough_core::message::{Json, is_within, notification};
+use ridethrough_wire::message::reserved::SUBSCRIPTION;
+use ridethrough_wire::message::splice::{self, is_object, text};
+use ridethrough_wire::message::{Json, is_within, notification};
 use tokio::sync::Notify;
 
 /// All open requests of a conversation.

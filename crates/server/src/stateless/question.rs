@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ridethrough_core::message::splice::text;
-use ridethrough_core::message::{Id, Json, LogLevel};
+use ridethrough_wire::message::splice::text;
+use ridethrough_wire::message::{Id, Json, LogLevel};
 use tokio::sync::Notify;
 
 use super::sender::Sender;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use ridethrough_core::Version;
-use ridethrough_core::message::{Answer, Id, Json, code};
+use ridethrough_wire::message::{Answer, Id, Json, code};
 use serde_json::{Value, json};
 
 use crate::fault::error;

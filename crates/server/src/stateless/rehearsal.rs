@@ -1,6 +1,6 @@
 //! Seals and opens `requestState` without a client and without a backend, for checks outside of this crate.
 
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 
 use super::seal::{self, Handle, Sealer};
 use crate::backend::{Caller, Principal};

@@ -1,8 +1,8 @@
 //! A stateless request: what is read of it, and checked, before anything is run.
 
 use http::HeaderMap;
-use ridethrough_core::message::{Id, Json};
-use ridethrough_core::stateless::{are_pages, were_visited};
+use ridethrough_wire::message::{Id, Json};
+use ridethrough_wire::stateless::{are_pages, were_visited};
 
 use super::answers::is_gone;
 use super::conversation::SharedConversation;

@@ -4,8 +4,8 @@
 //! refused before anything is run (2026-07-28, Streamable HTTP, "Server Validation").
 
 use http::{HeaderMap, HeaderName};
-use ridethrough_core::message::Json;
-use ridethrough_core::mirror::{self, Mirrors};
+use ridethrough_wire::message::Json;
+use ridethrough_wire::mirror::{self, Mirrors};
 
 use super::refusal::Refusal;
 

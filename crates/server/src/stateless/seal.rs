@@ -8,7 +8,7 @@ use std::fmt;
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand;
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde_json::Value;
 
 use crate::backend::Caller;

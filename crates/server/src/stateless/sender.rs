@@ -1,11 +1,11 @@
 //! The sender of a stateless request, as the `_meta` of its params describes it.
 
-use ridethrough_core::message::reserved::{
+use ridethrough_wire::message::reserved::{
     CAPABILITIES, CLIENT_INFO, LOG_LEVEL, VERSION, likely_meta,
 };
-use ridethrough_core::message::splice::{self, is_object};
-use ridethrough_core::message::{Json, LogLevel, code};
-use ridethrough_core::stateless::{Offers, REVISION};
+use ridethrough_wire::message::splice::{self, is_object};
+use ridethrough_wire::message::{Json, LogLevel, code};
+use ridethrough_wire::stateless::{Offers, REVISION};
 
 use super::refusal::Refusal;
 

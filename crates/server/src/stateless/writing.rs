@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use http::StatusCode;
-use ridethrough_core::message::Answer;
+use ridethrough_wire::message::Answer;
 use tokio::time::{Instant, timeout_at};
 
 use super::answers::written;

@@ -11,11 +11,11 @@ use http::{HeaderMap, HeaderName, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
-use ridethrough_core::message::Json;
 use ridethrough_server::{
     AccessPolicy, Backend, BoxFuture, Caller, Conversation, Ending, Letter, ParsedMessage,
     Presence, Principal, Said, Server, Settings, Token, Unavailable,
 };
+use ridethrough_wire::message::Json;
 use serde_json::{Value, json};
 use tokio::io::duplex;
 use tokio::sync::{mpsc, oneshot};

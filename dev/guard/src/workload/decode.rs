@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use bytes::Bytes;
-use ridethrough_core::sse::{Decoder, Item};
+use ridethrough_wire::sse::{Decoder, Item};
 
 /// Decodes 64 KB of events as servers send them with answers of some hundred bytes.
 pub(super) fn small(turns: u64) -> Result<()> {

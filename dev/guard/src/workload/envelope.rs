@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 use bytes::Bytes;
-use ridethrough_core::message::{Answer, Incoming, Message};
+use ridethrough_wire::message::{Answer, Incoming, Message};
 
 /// Reads a notification, a question and an answer of a hundred bytes.
 pub(super) fn small(turns: u64) -> Result<()> {

@@ -6,13 +6,13 @@ use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
 use http::StatusCode;
 use ridethrough_core::head::Content;
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::session::SessionId;
-use ridethrough_core::sse::{Decoder, Item};
 use ridethrough_core::{
     Action, AnswerHead, CallOptions, Era, Identity, Link, Moment, Outgoing, Output, Request,
     RetryPolicy, Verb,
 };
+use ridethrough_wire::message::{Answer, Json};
+use ridethrough_wire::sse::{Decoder, Item};
 
 /// Makes calls that are answered in JSON.
 pub(super) fn json(turns: u64) -> Result<()> {

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ridethrough_core::message::Answer;
 use ridethrough_core::{AttemptId, Delivery, Era, Eras, Kind, Moment, Outcome, Outgoing};
+use ridethrough_wire::message::Answer;
 
 use crate::Violation;
 use crate::machine::wire;

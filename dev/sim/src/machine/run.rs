@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use ridethrough_core::Moment;
-use ridethrough_core::message::Answer;
 use ridethrough_core::rng::Rng;
+use ridethrough_wire::message::Answer;
 
 use crate::Violation;
 use crate::machine::eras::Setting;

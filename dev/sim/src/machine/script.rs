@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use ridethrough_core::head::{Challenge, Content, Redirect};
-use ridethrough_core::sse;
 use ridethrough_core::{AnswerHead, AttemptId, Cause, Failure, Link, Moment};
+use ridethrough_wire::sse;
 
 /// A piece of news about an attempt.
 #[derive(Clone, Debug)]

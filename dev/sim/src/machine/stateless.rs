@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use ridethrough_core::message::Json;
 use ridethrough_core::{Era, Moment, Outgoing, Verb};
+use ridethrough_wire::message::Json;
 
 use crate::machine::oracle::MachineOracle;
 use crate::machine::script::{News, Script, event};

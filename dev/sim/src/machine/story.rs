@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::time::Duration;
 
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{
     Action, AttemptId, CallOptions, Cause, Era, ExchangeId, Failure, Identity, Link, Moment,
     Outcome, Outgoing, Output, Request, RetryPolicy, Verb,
 };
+use ridethrough_wire::message::{Answer, Json};
 
 use crate::machine::script::{News, Script, event, head};
 use crate::machine::texts::{number_after, session_number};

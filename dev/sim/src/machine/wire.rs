@@ -1,7 +1,7 @@
 //! Checks that each request has the form of its era, independently of the code that wrote it.
 
-use ridethrough_core::message::Json;
 use ridethrough_core::{Era, Outgoing, Verb};
+use ridethrough_wire::message::Json;
 
 /// Returns what is wrong with a request, if anything.
 pub(crate) fn fault(request: &Outgoing) -> Option<String> {

@@ -8,12 +8,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
-use ridethrough_core::message::Json;
 use ridethrough_core::rng::Rng;
 use ridethrough_core::{
     Action, AttemptId, Cause, Delivered, ExchangeId, Failure, Identity, Lane, Link, Moment,
     NoCredentials, Outcome, Outgoing, Output, RetryPolicy, Verb,
 };
+use ridethrough_wire::message::Json;
 
 use happening::{Connection, DueHappening};
 

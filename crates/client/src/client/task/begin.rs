@@ -8,8 +8,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, Either, select};
-use ridethrough_core::message::Json;
 use ridethrough_core::{CallError, Delivery, Era, Kind, Reason, Rule, Status};
+use ridethrough_wire::message::Json;
 use tokio::time::Instant;
 
 use super::super::{Call, Client, Params, PendingResult, result};

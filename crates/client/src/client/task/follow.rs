@@ -11,9 +11,9 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use ridethrough_core::message::code;
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallError, Delivery, Kind, Reason, Rule};
+use ridethrough_wire::message::code;
+use ridethrough_wire::message::{Answer, Json};
 use serde::Serialize;
 use tokio::sync::oneshot;
 use tokio::time::Instant;

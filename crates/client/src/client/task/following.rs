@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use ridethrough_core::CallName;
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use ridethrough_core::message::{Answer, Json};
+use ridethrough_wire::message::{Answer, Json};
 use serde::Deserialize;
 use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, Id, JoinSet};

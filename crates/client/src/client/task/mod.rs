@@ -30,7 +30,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use ridethrough_core::CallName;
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use http::HeaderMap;
-use ridethrough_core::message::Json;
 use ridethrough_core::{CallName, CallOptions, Request};
+use ridethrough_wire::message::Json;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Sleep;

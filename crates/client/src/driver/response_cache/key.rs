@@ -1,7 +1,7 @@
 //! The key of a kept result: the method, and all params that can make a difference.
 
 use ridethrough_core::Request;
-use ridethrough_core::message::Json;
+use ridethrough_wire::message::Json;
 
 /// The key of a request whose result may be kept.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -15,9 +15,9 @@ pub(super) use key::Key;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ridethrough_core::message::Json;
-use ridethrough_core::message::notification;
 use ridethrough_core::{Era, Event, ExchangeId, Lifetime, Moment, Scope};
+use ridethrough_wire::message::Json;
+use ridethrough_wire::message::notification;
 use serde::Deserialize;
 
 use crate::cache::Cache;

@@ -14,6 +14,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ridethrough_wire::message::Answer;
+
 use super::Calls;
 use crate::answer::{PostReading, Suspicion};
 use crate::exchange::{
@@ -26,7 +28,6 @@ use crate::link::effects::{
     CallEffect, ListeningEffect, SessionEffect, SessionVerdict, StandingStream,
 };
 use crate::link::own_request::{OwnOutcome, OwnRequest};
-use crate::message::Answer;
 use crate::moment::Moment;
 use crate::output::Route;
 

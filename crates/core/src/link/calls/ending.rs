@@ -1,10 +1,12 @@
 //! The end of an exchange. Every exchange ends here, once, and gives back all that it holds.
 
+use ridethrough_wire::era::CancelBy;
+use ridethrough_wire::message::Answer;
+
 use super::Calls;
 use super::subscribing::forget_subscriber;
 use crate::answer::status;
 use crate::breaker::Incident;
-use crate::era::CancelBy;
 use crate::event::Event;
 use crate::exchange::{Ending, Exchange, Phase, Sent};
 use crate::failure::Delivery;
@@ -14,7 +16,6 @@ use crate::link::base::Base;
 use crate::link::context::Context;
 use crate::link::effects::CallEffect;
 use crate::link::timers::Timer;
-use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{CallError, Kind, Reason, told_in};
 use crate::output::Output;

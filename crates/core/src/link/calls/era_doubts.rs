@@ -9,10 +9,12 @@
 //! or a question refused by a status and code equal to the call's, which shows that the server refuses every
 //! request of that era.
 
+use ridethrough_wire::era::{Era, Version};
+use ridethrough_wire::message::Answer;
+
 use super::Calls;
 use crate::answer::PostReading;
 use crate::answer::discovery::{self, Verdict};
-use crate::era::{Era, Version};
 use crate::event::Remedy;
 use crate::exchange::{
     EraDoubt, Exchange, HeldBack, Purpose, RefusedBy, Rules, Sent, State, Step, Then, Waiting,
@@ -24,7 +26,6 @@ use crate::link::HANDSHAKE_LIMIT;
 use crate::link::base::Base;
 use crate::link::effects::{CallEffect, FoundEra, SessionEffect};
 use crate::link::own_request::{OwnOutcome, OwnReply, OwnRequest};
-use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::Reason;
 use crate::output::{Address, Route};

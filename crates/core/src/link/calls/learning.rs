@@ -10,12 +10,13 @@
 
 use std::time::Duration;
 
+use ridethrough_wire::message::{Answer, Json};
+
 use super::Calls;
 use crate::link::base::Base;
 use crate::link::context::Context;
 use crate::link::session::Ready;
 use crate::link::timers::Timer;
-use crate::message::{Answer, Json};
 use crate::moment::Moment;
 
 /// What became of the link's own lists, made for their hints.

@@ -1,9 +1,11 @@
 //! Letting exchanges out: each goes out at once, or waits for a connection, credentials, a place, a session or
 //! a gate.
 
+use ridethrough_wire::era::Era;
+use ridethrough_wire::message::{Answer, Params};
+
 use super::Calls;
 use super::ending::tell_cancelled;
-use crate::era::Era;
 use crate::exchange::{
     Awaited, Deadline, Ending, Exchange, Live, Phase, Sent, State, Then, Via, Waiting,
 };
@@ -13,7 +15,6 @@ use crate::link::CONNECT;
 use crate::link::base::Base;
 use crate::link::effects::{CallEffect, ReachEffect, SessionEffect};
 use crate::link::session::Sessions;
-use crate::message::{Answer, Params};
 use crate::moment::Moment;
 use crate::outcome::{CallName, Kind, Reason};
 use crate::output::{Route, Verb};

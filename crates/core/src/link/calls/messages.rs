@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use ridethrough_wire::era::Era;
+use ridethrough_wire::message::code;
+use ridethrough_wire::message::notification;
+use ridethrough_wire::message::{Answer, Id, Json, Message, with_caller_token};
+
 use super::Calls;
-use crate::era::Era;
 use crate::event::Event;
 use crate::exchange::Exchange;
 use crate::ids::QuestionId;
 use crate::link::base::Base;
 use crate::link::effects::MessageSource;
 use crate::link::outbound::{NewQuestion, Question};
-use crate::message::code;
-use crate::message::notification;
-use crate::message::{Answer, Id, Json, Message, with_caller_token};
 use crate::moment::Moment;
 use crate::output::{Address, Delivered};
 

@@ -9,6 +9,8 @@
 
 use std::time::Duration;
 
+use ridethrough_wire::message::Answer;
+
 use super::Calls;
 use crate::answer::status::stream_head;
 use crate::answer::{PostReading, read_streamed};
@@ -21,7 +23,6 @@ use crate::link::context::Context;
 use crate::link::effects::{Effect, StandingStream};
 use crate::link::own_request::{OwnOutcome, OwnReply, OwnRequest};
 use crate::link::timers::Timer;
-use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::CallName;
 use crate::output::Route;

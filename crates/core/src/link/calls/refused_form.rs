@@ -7,6 +7,9 @@
 //! ```
 //! Any other error about a request (-32021, -32601, -32602) is the server's answer.
 
+use ridethrough_wire::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
+use ridethrough_wire::message::{Answer, Json, Params};
+
 use super::Calls;
 use crate::answer::discovery::names_our_revision;
 use crate::event::{Event, Remedy};
@@ -17,8 +20,6 @@ use crate::link::HANDSHAKE_LIMIT;
 use crate::link::base::Base;
 use crate::link::effects::CallEffect;
 use crate::link::own_request::OwnRequest;
-use crate::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
-use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
 use crate::outcome::Reason;
 use crate::rule::Rule;

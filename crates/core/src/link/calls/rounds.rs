@@ -8,14 +8,15 @@
 
 use std::time::Duration;
 
+use ridethrough_wire::era::Era;
+use ridethrough_wire::message::{Answer, Params};
+
 use super::Calls;
-use crate::era::Era;
 use crate::exchange::{Ending, Exchange, RoundReply, State, Then, Waiting, Wanted};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId, QuestionId};
 use crate::link::base::Base;
 use crate::link::context::Context;
-use crate::message::{Answer, Params};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Delivered;

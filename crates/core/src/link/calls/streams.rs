@@ -1,5 +1,8 @@
 //! News for a call on one of its streams: events, and the messages and the answer in them.
 
+use ridethrough_wire::message::{Answer, Incoming, Message};
+use ridethrough_wire::sse;
+
 use super::Calls;
 use crate::answer::{PostReading, read_streamed};
 use crate::event::Event;
@@ -7,9 +10,7 @@ use crate::exchange::{Exchange, Novelty, Sent};
 use crate::ids::{AttemptId, ExchangeId};
 use crate::link::base::Base;
 use crate::link::effects::{CallEffect, MessageSource, StreamAnswer};
-use crate::message::{Answer, Incoming, Message};
 use crate::moment::Moment;
-use crate::sse;
 
 impl Calls {
     /// Handles an event.

@@ -1,14 +1,15 @@
 //! Requests of the legacy era that a stateless server does not know: the link answers them itself, and the
 //! standing stream asks for the subscriptions.
 
+use ridethrough_wire::message::code::INVALID_PARAMS;
+use ridethrough_wire::message::{Answer, Json, LogLevel};
+
 use super::Calls;
 use crate::exchange::{Awaited, Exchange, Waiting};
 use crate::failure::Delivery;
 use crate::ids::ExchangeId;
 use crate::link::base::Base;
 use crate::link::effects::{CallEffect, ListeningEffect};
-use crate::message::code::INVALID_PARAMS;
-use crate::message::{Answer, Json, LogLevel};
 use crate::moment::Moment;
 
 impl Calls {

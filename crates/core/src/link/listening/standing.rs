@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use ridethrough_wire::era::Era;
+use ridethrough_wire::message::Incoming;
+use ridethrough_wire::sse;
+
 use super::Listening;
 use crate::answer::{get_speaks_of_loss, status};
-use crate::era::Era;
 use crate::event::Event;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, CredentialsId, Generation};
@@ -15,10 +18,8 @@ use crate::link::context::Context;
 use crate::link::effects::{Effect, ListeningEffect, MessageSource, StreamMessages};
 use crate::link::timers::Timer;
 use crate::listener::{ListenerState, ListenerVerdict};
-use crate::message::Incoming;
 use crate::moment::Moment;
 use crate::output::{Address, Route, Verb};
-use crate::sse;
 use bytes::Bytes;
 
 impl Listening {

@@ -10,6 +10,9 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
+use ridethrough_wire::message::code::METHOD_NOT_FOUND;
+use ridethrough_wire::message::notification;
+use ridethrough_wire::message::{Answer, Id, Json, Message, Params};
 use serde::Serialize;
 
 use super::Listening;
@@ -25,9 +28,6 @@ use crate::link::effects::{
     CallEffect, ListeningEffect, MessageSource, SessionEffect, StreamMessages,
 };
 use crate::listener;
-use crate::message::code::METHOD_NOT_FOUND;
-use crate::message::notification;
-use crate::message::{Answer, Id, Json, Message, Params};
 use crate::moment::Moment;
 use crate::outcome::CallName;
 use crate::output::{Address, Verb};

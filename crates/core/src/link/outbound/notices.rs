@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use ridethrough_wire::message::Json;
 
 use super::Outbound;
 use crate::answer::status;
@@ -21,7 +22,6 @@ use crate::link::effects::{CallEffect, CredentialsEffect, Effect, OutboundEffect
 use crate::link::reach::Reach;
 use crate::link::session::Sessions;
 use crate::link::timers::Timer;
-use crate::message::Json;
 use crate::moment::Moment;
 use crate::outcome::{CallError, CallName, Kind, Reason};
 use crate::output::{Address, Output};

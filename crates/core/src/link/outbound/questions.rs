@@ -1,9 +1,10 @@
 //! Questions: requests of the server that wait for the application's answer.
 
+use ridethrough_wire::message::{Id, Json};
+
 use super::Outbound;
 use crate::ids::{ExchangeId, Generation, QuestionId};
 use crate::link::context::Context;
-use crate::message::{Id, Json};
 use crate::output::Delivered;
 
 /// A request of the server that waits for the application's answer.

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use ridethrough_wire::headers::Headers;
+use ridethrough_wire::message::notification;
+use ridethrough_wire::message::{Answer, Json, answer_body, notification_body};
+
 use super::Outbound;
 use super::notices::{NoticeKind, NoticeState};
 use super::questions::Question;
 use crate::event::Event;
 use crate::exchange::{Ending, Sent};
-use crate::headers::Headers;
 use crate::ids::NoticeId;
 use crate::link::admission::Admission;
 use crate::link::attempts::{NewRequest, Owner};
@@ -15,8 +18,6 @@ use crate::link::context::Context;
 use crate::link::effects::{OutboundEffect, ReachEffect, SessionEffect};
 use crate::link::reach::Reach;
 use crate::link::session::Sessions;
-use crate::message::notification;
-use crate::message::{Answer, Json, answer_body, notification_body};
 use crate::moment::Moment;
 use crate::outcome::{CallName, Kind, Reason};
 use crate::output::{Address, Lane, Verb};

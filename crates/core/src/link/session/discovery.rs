@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use ridethrough_wire::era::Era;
+use ridethrough_wire::message::Answer;
 
 use super::Sessions;
 use super::renewal::Ready;
 use crate::answer::discovery::{self, Verdict};
 use crate::answer::{PostReading, status};
-use crate::era::Era;
 use crate::exchange::Ending;
 use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::link::context::Context;
 use crate::link::effects::SessionEffect;
-use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Address;

@@ -21,11 +21,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ridethrough_wire::era::{Carrier, Era, Eras};
+use ridethrough_wire::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
+
 use super::Sessions;
 use super::last_resort::LastResort;
 use super::renewal::{Opening, Opens, Ready, Session, Stage};
 use crate::answer::{PostAnswer, PostReading, is_from_the_other_era};
-use crate::era::{Carrier, Era, Eras};
 use crate::event::Event;
 use crate::exchange::{EraDoubt, RefusedBy, Sent};
 use crate::failure::Delivery;
@@ -33,7 +35,6 @@ use crate::head::AnswerHead;
 use crate::ids::Generation;
 use crate::link::attempts::Owner;
 use crate::link::context::Context;
-use crate::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use crate::moment::Moment;
 use crate::output::Address;
 

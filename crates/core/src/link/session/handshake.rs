@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use ridethrough_wire::era::{Carrier, Version};
+use ridethrough_wire::headers::Headers;
+use ridethrough_wire::message::{Json, Message, Params, notification_body};
 
 use super::Sessions;
 use super::renewal::{self, Opening, Opens, Ready, Renewal, Session, Stage};
 use crate::answer::{Asked, PostReading, read_post, status};
-use crate::era::{Carrier, Version};
 use crate::event::Event;
 use crate::exchange::Ending;
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
-use crate::headers::Headers;
 use crate::link::HANDSHAKE_LIMIT;
 use crate::link::context::Context;
 use crate::link::credentials::Credentials;
@@ -21,7 +22,6 @@ use crate::link::effects::{
 };
 use crate::link::reach::{Reach, fail_unreachable};
 use crate::link::timers::Timer;
-use crate::message::{Json, Message, Params, notification_body};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Address;

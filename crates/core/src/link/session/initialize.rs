@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use ridethrough_wire::message::Answer;
 
 use super::Sessions;
 use super::renewal::{self, Opening, Ready, Session, Stage};
@@ -11,7 +12,6 @@ use crate::exchange::{Ending, MOST_STEP_UPS, follow};
 use crate::head::{AnswerHead, Content, Redirect};
 use crate::link::context::Context;
 use crate::link::effects::{CredentialsEffect, SessionEffect};
-use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Address;

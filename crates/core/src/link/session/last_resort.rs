@@ -9,16 +9,16 @@
 //! again.
 
 use http::StatusCode;
+use ridethrough_wire::era::{Carrier, Era};
+use ridethrough_wire::message::Answer;
 
 use super::Sessions;
 use super::renewal::{Opens, RefusedInitialize};
 use crate::answer::{PostReading, discovery, is_told_in_modern_words};
-use crate::era::{Carrier, Era};
 use crate::event::Event;
 use crate::head::AnswerHead;
 use crate::link::context::Context;
 use crate::link::effects::SessionEffect;
-use crate::message::Answer;
 use crate::moment::Moment;
 
 /// What is known of HTTP+SSE at this server.

@@ -27,12 +27,12 @@ pub(crate) use renewal::Ready;
 use std::time::Duration;
 
 use bytes::Bytes;
+use ridethrough_wire::era::{Eras, Version};
+use ridethrough_wire::headers::Headers;
+use ridethrough_wire::message::Json;
 
-use crate::era::{Eras, Version};
 use crate::exchange::{Exchange, LastRefusal, RefusedBy};
-use crate::headers::Headers;
 use crate::ids::{AttemptId, Generation};
-use crate::message::Json;
 use crate::moment::Moment;
 use crate::outcome::Reason;
 use crate::output::{Address, Verb};

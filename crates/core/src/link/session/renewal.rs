@@ -13,15 +13,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ridethrough_wire::era::{Carrier, Era, Version};
+use ridethrough_wire::message::{Answer, Json};
 use serde::Deserialize;
 
 use crate::answer::PostReading;
 use crate::backoff::{Window, YOUNG, gap};
-use crate::era::{Carrier, Era, Version};
 use crate::exchange::LastRefusal;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ConnectionId, CredentialsId, Generation};
-use crate::message::{Answer, Json};
 use crate::moment::Moment;
 use crate::outcome::Reason;
 use crate::output::Address;

@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use ridethrough_wire::message::{Json, Params, notification};
+
 use super::Sessions;
 use crate::event::Event;
 use crate::exchange::{Exchange, Purpose};
@@ -14,7 +16,6 @@ use crate::link::context::Context;
 use crate::link::effects::{CallEffect, SessionEffect};
 use crate::link::own_request::OwnRequest;
 use crate::link::timers::Timer;
-use crate::message::{Json, Params, notification};
 use crate::moment::Moment;
 use crate::outcome::CallName;
 use crate::output::Delivered;

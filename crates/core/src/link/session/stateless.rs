@@ -3,14 +3,16 @@
 
 use bytes::Bytes;
 use http::HeaderMap;
+use ridethrough_wire::era::{Era, Version};
+use ridethrough_wire::headers::Headers;
+use ridethrough_wire::message::{
+    Json, Meta, Params, notification_body, stateless_notification_body,
+};
 
 use super::Sessions;
-use crate::era::{Era, Version};
-use crate::headers::Headers;
 use crate::ids::AttemptId;
 use crate::link::context::Context;
 use crate::link::routing_headers::{DISCOVER, on_the_wire, put_method};
-use crate::message::{Json, Meta, Params, notification_body, stateless_notification_body};
 use crate::output::Address;
 
 impl Sessions {

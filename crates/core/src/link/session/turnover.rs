@@ -1,8 +1,10 @@
 //! The turnover of sessions: a session begins, is lost, or cannot be had.
 
+use ridethrough_wire::era::{Carrier, Version};
+use ridethrough_wire::message::{Answer, Json};
+
 use super::Sessions;
 use super::renewal::{self, Opening, Ready, Session, Stage};
-use crate::era::{Carrier, Version};
 use crate::event::Event;
 use crate::exchange::{Awaited, Ending};
 use crate::ids::{AttemptId, Generation};
@@ -13,7 +15,6 @@ use crate::link::effects::{
     CallEffect, Effect, HealthEffect, ListeningEffect, OutboundEffect, SessionEffect,
 };
 use crate::link::timers::Timer;
-use crate::message::{Answer, Json};
 use crate::moment::Moment;
 use crate::output::{Address, Verb};
 use crate::session::SessionId;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use http::StatusCode;
 use memchr::memmem;
+use ridethrough_wire::message::{Answer, Json, code};
 use serde::Deserialize;
 
 use super::KEY;
 use crate::answer::words::quoted;
 use crate::failure::Delivery;
-use crate::message::{Answer, Json, code};
 use crate::outcome::{CallError, CallName, Kind, Reason};
 use crate::rule::Rule;
 

@@ -2,8 +2,8 @@
 
 use http::StatusCode;
 use ridethrough_core::head::Content;
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{AttemptId, Era, ExchangeId, QuestionId};
+use ridethrough_wire::message::{Answer, Json};
 
 use super::{Bench, What, event, head, pick, result_text};
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use ridethrough::call::ExchangeId;
 use ridethrough::event::{Answer, Delivered};
-use ridethrough_core::message::{Json, ListKind, code, is_within, notification};
+use ridethrough_wire::message::{Json, ListKind, code, is_within, notification};
 
 use super::{FromServer, Link, Listener, MessageSender, Users};
 

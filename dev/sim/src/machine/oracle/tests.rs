@@ -1,7 +1,7 @@
 //! Breaks each promise on purpose: the oracle must see it.
 
-use ridethrough_core::message::Json;
 use ridethrough_core::{CallError, CallName, Reason};
+use ridethrough_wire::message::Json;
 
 use super::*;
 

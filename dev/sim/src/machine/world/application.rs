@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallOptions, ExchangeId, QuestionId, Request};
+use ridethrough_wire::message::{Answer, Json};
 
 use super::{DueHappening, MachineWorld};
 

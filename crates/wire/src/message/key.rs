@@ -10,7 +10,7 @@ use super::Json;
 /// The meaning of an id or a token. Two are equal if their spelling is equal, or if both spell one text.
 ///
 /// ```
-/// use ridethrough_core::message::{Json, Key};
+/// use ridethrough_wire::message::{Json, Key};
 ///
 /// let key = |text: &'static str| Key::of(&Json::new(text).unwrap());
 /// assert_eq!(key(r#""a/b""#), key(r#""a\/b""#));

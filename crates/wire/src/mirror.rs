@@ -18,8 +18,8 @@ pub use marks::Unfit;
 /// The arguments of one tool that are mirrored in headers.
 ///
 /// ```
-/// use ridethrough_core::message::Json;
-/// use ridethrough_core::mirror::Mirrors;
+/// use ridethrough_wire::message::Json;
+/// use ridethrough_wire::mirror::Mirrors;
 ///
 /// let schema = Json::new(r#"{"type":"object","properties":{
 ///     "region":{"type":"string","x-mcp-header":"Region"}}}"#)?;

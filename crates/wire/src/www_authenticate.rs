@@ -22,7 +22,7 @@ impl SchemeChallenge {
 /// Reads the challenges of one line of the header.
 ///
 /// ```
-/// use ridethrough_core::www_authenticate::read;
+/// use ridethrough_wire::www_authenticate::read;
 ///
 /// let challenges = read(r#"Basic, Bearer scope="a b", error=invalid_token"#);
 /// assert_eq!(challenges[0].scheme, "Basic");

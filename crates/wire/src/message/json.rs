@@ -234,7 +234,7 @@ impl fmt::Debug for Json {
 }
 
 /// Returns the place of the value of `key` in the text of an object; the last of equal keys wins.
-pub(crate) fn member(object: &str, key: &str) -> Option<Range<usize>> {
+pub fn member(object: &str, key: &str) -> Option<Range<usize>> {
     let [place] = places_of(object.as_bytes(), [key]);
     place
 }

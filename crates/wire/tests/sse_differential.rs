@@ -15,7 +15,7 @@
 //! - `sse-core` does not report comments, and means something else by its limit, which is never reached.
 
 use bytes::Bytes;
-use ridethrough_core::sse::{Decoder, Item};
+use ridethrough_wire::sse::{Decoder, Item};
 use sse_core::{SseDecoder, SseEvent};
 
 #[test]

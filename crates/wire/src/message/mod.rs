@@ -24,13 +24,13 @@ pub use clear::Unclear;
 pub use elements::{Elements, NotAnArray};
 pub use envelope::{Incoming, NotJsonRpc};
 pub use host_line::HostMessage;
-pub(crate) use json::member;
+pub use json::member;
 pub use json::{Json, NotJson};
 pub use key::{ByKey, Key};
 pub use list_kind::ListKind;
 pub use log_level::LogLevel;
 pub use uri::is_within;
-pub(crate) use write::{
+pub use write::{
     Meta, Params, answer_body, notification_body, stateless_notification_body, with_caller_token,
 };
 
@@ -95,14 +95,14 @@ impl Answer {
 
     /// Whether this is an error that reports what became of a call at another server, as a gateway does: its
     /// `data` has `server` and `mayHaveRun`.
-    pub(crate) fn is_report(&self) -> bool {
+    pub fn is_report(&self) -> bool {
         let Self::Error(json) = self else { return false };
         let data = json.member("data");
         data.is_some_and(|data| data.pick(["server", "mayHaveRun"]).iter().all(Option::is_some))
     }
 
     /// Whether this is an error of a server that says about the call that it names: it did not run.
-    pub(crate) fn denies_a_run(&self) -> bool {
+    pub fn denies_a_run(&self) -> bool {
         let Self::Error(json) = self else { return false };
         let data = json.member("data");
         data.and_then(|data| data.read::<Ran>()).is_some_and(|ran| !ran.may_have_run)
@@ -148,7 +148,8 @@ impl RpcError {
 pub struct Id(Json);
 
 impl Id {
-    pub(crate) const fn new(raw: Json) -> Self {
+    /// Takes an id as it was written.
+    pub const fn new(raw: Json) -> Self {
         Self(raw)
     }
 

@@ -12,7 +12,7 @@ impl Json {
     /// take `Name` for `name`, so that counts as equal. At most 64 keys are looked for.
     ///
     /// ```
-    /// use ridethrough_core::message::Json;
+    /// use ridethrough_wire::message::Json;
     ///
     /// let object = Json::new(r#"{"name":"a","Name":"b","n":{"n":1}}"#).unwrap();
     /// assert!(object.repeats(&["name"]));

@@ -3,7 +3,7 @@
 /// Whether an update of one resource concerns a subscription to another: a server may name a part of it.
 ///
 /// ```
-/// use ridethrough_core::message::is_within;
+/// use ridethrough_wire::message::is_within;
 ///
 /// assert!(is_within("x:/a/part", "x:/a"));
 /// assert!(!is_within("x:/ab", "x:/a"));

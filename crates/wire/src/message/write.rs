@@ -16,11 +16,11 @@ use super::{Answer, Id, Json, member};
 
 /// The params of a request, with the place where a progress token goes.
 #[derive(Clone, Debug)]
-pub(crate) struct Params {
+pub struct Params {
     text: Option<Json>,
     slot: Option<Slot>,
     /// The token that the caller wrote, if it wrote one.
-    pub(crate) caller_token: Option<Json>,
+    pub caller_token: Option<Json>,
     /// The place of the name that the params ask for, such as a tool's.
     name: Option<Range<usize>>,
 }
@@ -35,7 +35,7 @@ struct Slot {
 
 impl Params {
     /// Prepares params; `wants_progress` makes room for a token where the caller wrote none.
-    pub(crate) fn new(text: Option<Json>, wants_progress: bool) -> Self {
+    pub fn new(text: Option<Json>, wants_progress: bool) -> Self {
         let Some(json) = &text else {
             let text = wants_progress.then(|| Json::trusted(Bytes::from_static(b"{}")));
             let slot = wants_progress.then(|| meta_slot("{}")).flatten();
@@ -58,23 +58,23 @@ impl Params {
     }
 
     /// Returns the name that the params ask for, such as a tool's, if there is one.
-    pub(crate) fn name(&self) -> Option<Arc<str>> {
+    pub fn name(&self) -> Option<Arc<str>> {
         let name = self.text.as_ref()?.as_bytes().slice(self.name.clone()?);
         Json::trusted(name).string().map(Arc::from)
     }
 
     /// Whether each send has a progress token.
-    pub(crate) const fn has_token(&self) -> bool {
+    pub const fn has_token(&self) -> bool {
         self.slot.is_some()
     }
 
     /// Returns the text without a token of the link.
-    pub(crate) const fn text(&self) -> Option<&Json> {
+    pub const fn text(&self) -> Option<&Json> {
         self.text.as_ref()
     }
 
     /// Returns the whole request, with `id` as its id and as its progress token.
-    pub(crate) fn request_body(&self, id: u64, method: &str) -> Bytes {
+    pub fn request_body(&self, id: u64, method: &str) -> Bytes {
         let length = self.text.as_ref().map_or(0, |text| text.as_bytes().len());
         let mut body = BytesMut::with_capacity(length + method.len() + 128);
         put_start(&mut body, id, method);
@@ -99,7 +99,7 @@ impl Params {
 
 impl Params {
     /// Returns the whole request for a stateless server, with the members of `_meta` that it needs.
-    pub(crate) fn stateless_body(&self, id: u64, method: &str, ours: &Meta) -> Bytes {
+    pub fn stateless_body(&self, id: u64, method: &str, ours: &Meta) -> Bytes {
         let params = self.text.as_ref().map_or("{}", Json::as_str);
         let token = self.slot.as_ref().map(|_| id);
         let length = params.len() + ours.always.len() + method.len() + 128;
@@ -113,11 +113,11 @@ impl Params {
 
 /// What the link adds to the `_meta` of every message to a stateless server.
 #[derive(Debug)]
-pub(crate) struct Meta {
+pub struct Meta {
     /// Members that replace the caller's.
-    pub(crate) always: String,
+    pub always: String,
     /// The level of log messages, unless the caller names another.
-    pub(crate) log_level: Option<Json>,
+    pub log_level: Option<Json>,
 }
 
 /// Writes params with the link's members in their `_meta`, and those of the caller that the link does not
@@ -169,7 +169,7 @@ fn kept_members(meta: &str) -> String {
 }
 
 /// Returns the body of a notification.
-pub(crate) fn notification_body(method: &str, params: Option<&Json>) -> Bytes {
+pub fn notification_body(method: &str, params: Option<&Json>) -> Bytes {
     let mut body = BytesMut::new();
     put(&mut body, r#"{"jsonrpc":"2.0","method":"#);
     put_string(&mut body, method);
@@ -182,11 +182,7 @@ pub(crate) fn notification_body(method: &str, params: Option<&Json>) -> Bytes {
 }
 
 /// Returns the body of a notification to a stateless server.
-pub(crate) fn stateless_notification_body(
-    method: &str,
-    params: Option<&Json>,
-    ours: &Meta,
-) -> Bytes {
+pub fn stateless_notification_body(method: &str, params: Option<&Json>, ours: &Meta) -> Bytes {
     let mut body = BytesMut::new();
     put(&mut body, r#"{"jsonrpc":"2.0","method":"#);
     put_string(&mut body, method);
@@ -196,7 +192,7 @@ pub(crate) fn stateless_notification_body(
 }
 
 /// Returns the body of an answer to a request of the server.
-pub(crate) fn answer_body(id: &Id, answer: &Answer) -> Bytes {
+pub fn answer_body(id: &Id, answer: &Answer) -> Bytes {
     let (key, json) = match answer {
         Answer::Error(json) => ("error", json),
         Answer::Result(json) => ("result", json),
@@ -211,7 +207,7 @@ pub(crate) fn answer_body(id: &Id, answer: &Answer) -> Bytes {
 }
 
 /// Returns progress params with the caller's token in place of the link's.
-pub(crate) fn with_caller_token(params: Json, token: Option<&Json>) -> Json {
+pub fn with_caller_token(params: Json, token: Option<&Json>) -> Json {
     let Some((token, place)) = token.zip(member(params.as_str(), "progressToken")) else {
         return params;
     };

@@ -32,7 +32,7 @@ use lines::{Lines, Stop};
 ///
 /// ```
 /// use bytes::Bytes;
-/// use ridethrough_core::sse::{Decoder, Item};
+/// use ridethrough_wire::sse::{Decoder, Item};
 ///
 /// let mut decoder = Decoder::new(1024);
 /// decoder.feed(Bytes::from_static(b"id: 7\ndata: hel"));
