@@ -40,7 +40,7 @@ use crate::options::{self, Options, Policy, Settings};
 use crate::talk::terminal::Terminal;
 use crate::talk::{ending, safe};
 use crate::target::{self, Target};
-use crate::{in_flags, out, secrets, unexpanded, until};
+use crate::{out, secrets, unexpanded, until};
 use authorization::{AuthorizationCheck, AuthorizationSeen};
 use era::Era;
 use finding::{Finding, Subject};
@@ -188,9 +188,8 @@ impl Notes {
 
     /// Adds a finding. The server's words in it were masked when they were put there.
     fn add(&mut self, mut finding: Finding) {
-        let told = |text: &str| secrets::masked_in_ours(&in_flags::told(text));
-        finding.what = told(&finding.what);
-        finding.advice = finding.advice.map(|it| told(&it));
+        finding.what = secrets::masked_in_ours(&finding.what);
+        finding.advice = finding.advice.map(|it| secrets::masked_in_ours(&it));
         self.findings.push(finding);
     }
 

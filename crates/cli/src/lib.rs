@@ -26,7 +26,6 @@ mod expose;
 mod gateway;
 mod gateway_token;
 mod import;
-mod in_flags;
 mod kept;
 mod lab;
 mod login;

@@ -89,8 +89,7 @@ pub(crate) fn in_full(error: &CallError, server: &Spoken) -> Option<String> {
     let has_token = server.flags.contains("--bearer-env") || server.flags.contains("uthorization:");
     if error.kind == Kind::Unauthorized && !has_token && server.url.is_some() {
         // Another login would fail in the same way.
-        let would_not_help =
-            |text| matches!(&error.reason, Reason::Credentials(why) if why.contains(text));
+        let would_not_help = |text| matches!(&error.reason, Reason::Credentials(why) if why.reason().is_some_and(|it| it.contains(text)));
         return Some(if would_not_help(TROUBLE) {
             LATER.to_owned()
         } else if would_not_help(FRESH) {
@@ -161,6 +160,7 @@ const ANOTHER_TOKEN: &str = "get a new token if the one that was sent is too old
 #[cfg(test)]
 mod tests {
     use ridethrough::call::CallName;
+    use ridethrough::credentials::NoCredentials;
     use ridethrough::transport::Failure;
     use ridethrough_oauth::LoginReason;
 
@@ -305,10 +305,11 @@ mod tests {
         let told = in_full(&refused(Kind::Unauthorized), &other).unwrap();
         assert!(told.starts_with("`ridethrough login http://a/mcp --profile work` logs"), "{told}");
         let mut waiting = refused(Kind::Unauthorized);
-        let why = "no better credentials could be had: the authorization server is in trouble; asked again";
-        waiting.reason = Reason::Credentials(why.into());
+        let why = "the authorization server is in trouble; asked again";
+        waiting.reason = Reason::Credentials(NoCredentials::because(why));
         assert_eq!(in_full(&waiting, &other).as_deref(), Some(LATER));
-        waiting.reason = Reason::Credentials(LoginReason::FreshTokenRefused.to_string().into());
+        let why = LoginReason::FreshTokenRefused.to_string();
+        waiting.reason = Reason::Credentials(NoCredentials::because(why));
         let told = in_full(&waiting, &other).unwrap();
         assert!(
             told.starts_with("`ridethrough check http://a/mcp --profile work` shows"),

@@ -206,7 +206,7 @@ impl Credentials for StaticToken {
     ) -> BoxFuture<'a, Result<Option<Token>, NoCredentials>> {
         let token = match refused {
             None => Ok(Some(self.0.clone())),
-            Some(_) => Err(NoCredentials::because("there is one token only, and it was refused")),
+            Some(_) => Err(NoCredentials::only_token()),
         };
         Box::pin(async { token })
     }

@@ -16,7 +16,7 @@ use crate::model::{self, UrlRequest};
 pub use build::BuildError;
 pub use task::{TaskEnd, TaskError};
 
-pub use ridethrough_core::{Advice, CallError, Delivery, Explanation, Kind, Reason};
+pub use ridethrough_core::{Advice, Audience, CallError, Delivery, Explanation, Kind, Reason};
 pub use ridethrough_wire::message::RpcError;
 
 /// The error of a call that has no result.
@@ -167,10 +167,15 @@ impl Error {
 
     /// Returns what happened, what was tried, and what to do.
     pub fn explain(&self) -> Explanation {
+        self.explain_to(Audience::Program)
+    }
+
+    /// Returns what happened, what was tried, and what to do, in words for this audience.
+    pub fn explain_to(&self, audience: Audience) -> Explanation {
         match self {
             Self::Answer { source, .. } => Explanation::new(format!("{self}: {source}"))
                 .with_hint("the result as it was sent is in the error"),
-            Self::Call(error) => error.explain(),
+            Self::Call(error) => error.explain_to(audience),
             Self::Endless { .. } => Explanation::new(self.to_string())
                 .with_hint("take it page by page, or report it to the server's author"),
             Self::Server(_) => Explanation::new(self.to_string()),

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use ridethrough_core::event::Remedy;
-use ridethrough_core::{CallName, Era, Event, Moment, Reason};
+use ridethrough_core::{Audience, CallName, Era, Event, Moment, Reason};
 
 /// The importance of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +33,11 @@ pub struct Wording {
 
 /// Returns the wording of an event; `now` is the moment it was seen. The words may be those of a server.
 pub fn of(event: &Event, now: Moment) -> Wording {
+    to(Audience::Program, event, now)
+}
+
+/// Returns the wording of an event, for this audience.
+pub fn to(audience: Audience, event: &Event, now: Moment) -> Wording {
     use Weight::{Detail, Recovery, Trouble};
 
     let (weight, name, words) = match event {
@@ -60,7 +65,7 @@ pub fn of(event: &Event, now: Moment) -> Wording {
         }
         Event::CallEnded { call, kind, attempts, elapsed, .. } => {
             let weight = if kind.is_some() { Trouble } else { Detail };
-            let how = kind.map_or_else(|| "was answered".to_owned(), |kind| kind.to_string());
+            let how = kind.map_or_else(|| "was answered".to_owned(), |kind| kind.words(audience));
             let sent = match attempts {
                 0 => "not sent, ".to_owned(),
                 1 => "1 request, ".to_owned(),
@@ -69,7 +74,8 @@ pub fn of(event: &Event, now: Moment) -> Wording {
             (weight, "callEnded", format!("{call} {how} ({sent}{})", time(*elapsed)))
         }
         Event::ConnectFailed { failure, next } => {
-            (Trouble, "connectFailed", format!("{failure}; next try {}", within(*next, now)))
+            let words = failure.words(audience);
+            (Trouble, "connectFailed", format!("{words}; next try {}", within(*next, now)))
         }
         Event::Connected { outage } => {
             (Recovery, "connected", format!("the server is back after {}", time(*outage)))
@@ -94,17 +100,17 @@ pub fn of(event: &Event, now: Moment) -> Wording {
             let remedy = remedied(*remedy, now);
             let words = match reason {
                 Reason::Nothing => format!("{call}: {remedy}"),
-                reason => format!("{call}: {reason}; {remedy}"),
+                reason => format!("{call}: {}; {remedy}", reason.words(audience)),
             };
             (Trouble, "hiccup", words)
         }
-        other => return of_the_link(other, now),
+        other => return of_the_link(audience, other, now),
     };
     Wording { weight, name, words }
 }
 
 /// Returns the wording of events about sessions, the standing stream and the server as a whole.
-fn of_the_link(event: &Event, now: Moment) -> Wording {
+fn of_the_link(audience: Audience, event: &Event, now: Moment) -> Wording {
     use Weight::{Detail, Recovery, Trouble, Warning};
 
     let (weight, name, words) = match event {
@@ -139,7 +145,8 @@ fn of_the_link(event: &Event, now: Moment) -> Wording {
             (Detail, "listenerUnsupported", "this server has no standing stream".to_owned())
         }
         Event::NotificationDropped { reason } => {
-            (Trouble, "notificationDropped", format!("a notification was not delivered: {reason}"))
+            let words = format!("a notification was not delivered: {}", reason.words(audience));
+            (Trouble, "notificationDropped", words)
         }
         Event::QuestionIgnored { method } => {
             let words = format!("the server asked `{method}`, which a stateless one may not");
@@ -164,7 +171,8 @@ fn of_the_link(event: &Event, now: Moment) -> Wording {
             (Recovery, "sessionReady", format!("a session is ready, revision {version}"))
         }
         Event::SessionRenewalFailed { reason, next } => {
-            let words = format!("the handshake failed: {reason}; next try {}", within(*next, now));
+            let words = reason.words(audience);
+            let words = format!("the handshake failed: {words}; next try {}", within(*next, now));
             (Trouble, "sessionRenewalFailed", words)
         }
         Event::StaleServed { call, age, .. } => {

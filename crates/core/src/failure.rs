@@ -3,8 +3,13 @@
 //! The transport states what it saw and what it can prove; it never says what to do. What matters afterwards
 //! is [`Delivery`]: whether the server may have acted.
 
+mod advice;
+
 use std::fmt;
 use std::sync::Arc;
+
+use crate::audience::Audience;
+pub use advice::Advice;
 
 /// What is known about the server having acted on a request.
 ///
@@ -32,17 +37,28 @@ pub struct Failure {
     pub detail: Option<Arc<str>>,
     /// What a person can do about it, if the layer below knows more than the cause says.
     pub advice: Option<Advice>,
+    /// How a proxy failed, if it was one and not the server behind it. The detail then begins with its name.
+    pub proxy: Option<ProxyFault>,
+}
+
+/// How a proxy failed, in place of the server behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProxyFault {
+    /// It was reached, or said something: the detail is a sentence about it.
+    Refused,
+    /// It could not be reached, for the reason in the cause: the detail is its name.
+    Silent,
 }
 
 impl Failure {
     /// Creates a failure that happened before a connection could carry the request.
     pub const fn not_sent(cause: Cause) -> Self {
-        Self { cause, delivery: Delivery::NotSent, detail: None, advice: None }
+        Self { cause, delivery: Delivery::NotSent, detail: None, advice: None, proxy: None }
     }
 
     /// Creates a failure after which the server may have the request.
     pub const fn unknown(cause: Cause) -> Self {
-        Self { cause, delivery: Delivery::Unknown, detail: None, advice: None }
+        Self { cause, delivery: Delivery::Unknown, detail: None, advice: None, proxy: None }
     }
 
     /// Adds the words of the layer below.
@@ -58,12 +74,36 @@ impl Failure {
         self.advice = Some(advice);
         self
     }
+
+    /// Says that a proxy failed, in words that begin with its name.
+    #[must_use]
+    pub fn of_proxy(self, fault: ProxyFault, words: impl Into<Arc<str>>) -> Self {
+        Self { proxy: Some(fault), ..self.with_detail(words) }
+    }
+
+    /// Returns the failure in words for this audience.
+    pub fn words(&self, audience: Audience) -> String {
+        let Some(detail) = self.detail.as_deref().filter(|_| audience == Audience::CommandLine)
+        else {
+            return self.to_string();
+        };
+        match (self.proxy, self.cause) {
+            (Some(ProxyFault::Refused), _) => format!("the proxy at {detail}"),
+            (Some(ProxyFault::Silent), cause) => {
+                format!("the proxy at {detail} did not answer: {cause}")
+            }
+            // The detail explains what is misconfigured.
+            (None, Cause::Misconfigured) => detail.to_owned(),
+            (None, _) => self.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.cause)?;
         match &self.detail {
+            Some(detail) if self.proxy.is_some() => write!(f, " (proxy {detail})"),
             // The system's words merely repeat the cause.
             Some(detail) if starts_with(detail, &self.cause.to_string()) => Ok(()),
             Some(detail) => write!(f, " ({detail})"),
@@ -76,88 +116,6 @@ impl std::error::Error for Failure {}
 
 fn starts_with(text: &str, words: &str) -> bool {
     text.get(..words.len()).is_some_and(|start| start.eq_ignore_ascii_case(words))
-}
-
-/// What a person can do about a failure, where the cause alone does not say it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Advice {
-    /// The certificate does not fit its use.
-    AnotherCertificate,
-    /// The server asks for a client certificate.
-    ClientCertificate,
-    /// The certificate is for other hosts.
-    HostInCertificate,
-    /// There is no such program.
-    InstallProgram,
-    /// The server breaks the protocol.
-    LookAtServer,
-    /// The authority's key has changed.
-    NewAuthority,
-    /// The server presents the certificate of an authority as its own.
-    OwnCertificate,
-    /// The certificate is not valid at this time.
-    RenewCertificate,
-    /// The certificate was revoked.
-    ReplaceCertificate,
-    /// The revocation status of the certificate is not known.
-    RevocationLater,
-    /// The server is a program that has ended.
-    RunProgram,
-    /// Client and server have no version of TLS in common.
-    TlsVersions,
-    /// The certificate's authority is not known.
-    TrustAuthority,
-    /// The certificate's authority is not known, and the server sent no chain that leads to a known one.
-    TrustAuthorityOrSendChain,
-    /// The certificate is self-signed.
-    TrustCertificate,
-    /// The server does not speak TLS.
-    WithoutTls,
-}
-
-impl Advice {
-    /// Returns the advice in words.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::AnotherCertificate => "give the server another certificate",
-            Self::ClientCertificate => {
-                "the server wants to know its clients: show it a certificate with `ClientBuilder::client_certificate`"
-            }
-            Self::HostInCertificate => {
-                "use a name that it has in the URL, or give the server a certificate for this host"
-            }
-            Self::InstallProgram => "install the program, or write the whole path of its file",
-            Self::LookAtServer => "look at the log of the server and of what stands before it",
-            Self::NewAuthority => {
-                "if that authority has a new key, name its new certificate (PEM) with `--cacert FILE`, `SSL_CERT_FILE` or `ClientBuilder::root_certificates`; otherwise somebody may stand in between"
-            }
-            Self::OwnCertificate => {
-                "give the server a certificate of its own, or name exactly this one (PEM) with `--cacert FILE`, `SSL_CERT_FILE` or `ClientBuilder::root_certificates`"
-            }
-            Self::RenewCertificate => {
-                "renew the server's certificate; if it is valid, set the clock of this machine"
-            }
-            Self::ReplaceCertificate => {
-                "give the server a new certificate; until then do not trust what answers there"
-            }
-            Self::RevocationLater => {
-                "try again later; if that does not help, look at what the server's authority says about it"
-            }
-            Self::RunProgram => "start the program by itself, and look at what it prints",
-            Self::TlsVersions => "let the server speak TLS 1.2 or 1.3, and look at its log",
-            Self::TrustAuthority => {
-                "if you trust that authority, name its certificate (PEM) with `--cacert FILE`, `SSL_CERT_FILE` or `ClientBuilder::root_certificates`"
-            }
-            Self::TrustAuthorityOrSendChain => {
-                "if you trust that authority, name its certificate (PEM) with `--cacert FILE`, `SSL_CERT_FILE` or `ClientBuilder::root_certificates`; if everybody trusts it, let the server send the certificates in between, too"
-            }
-            Self::TrustCertificate => {
-                "if it is your server's, name that certificate (PEM) with `--cacert FILE`, `SSL_CERT_FILE` or `ClientBuilder::root_certificates`"
-            }
-            Self::WithoutTls => "write `http://` if the server has no TLS, or correct the port",
-        }
-    }
 }
 
 /// The causes of failure that the machine distinguishes.
@@ -194,6 +152,8 @@ pub enum Cause {
     TooLarge,
     /// The bytes were not HTTP, or not what their headers claimed.
     Unreadable,
+    /// The request was taken back before any of it was sent.
+    Withheld,
 }
 
 impl Cause {
@@ -232,6 +192,7 @@ impl fmt::Display for Cause {
             Self::TlsRefused => "the TLS handshake was refused",
             Self::TooLarge => "a message was larger than its limit",
             Self::Unreadable => "the answer was not readable as HTTP",
+            Self::Withheld => "taken back before it was sent",
         })
     }
 }
@@ -260,5 +221,31 @@ mod tests {
     fn an_unknown_name_is_lasting_only_before_the_first_connect() {
         assert!(Cause::NameUnknown.is_lasting(false));
         assert!(!Cause::NameUnknown.is_lasting(true));
+    }
+
+    #[test]
+    fn a_proxy_is_told_from_the_server() {
+        let refused = Failure::not_sent(Cause::ConnectRefused);
+        let silent = refused.clone().of_proxy(ProxyFault::Silent, "`127.0.0.1:9`");
+        let deed = "`a:1` opens no tunnel to `b:2`: status 502";
+        let refusing = refused.clone().of_proxy(ProxyFault::Refused, deed);
+
+        let words = |failure: &Failure| [failure.to_string(), failure.words(Audience::CommandLine)];
+
+        assert_eq!(words(&refused), ["connection refused"; 2]);
+        assert_eq!(
+            words(&silent),
+            [
+                "connection refused (proxy `127.0.0.1:9`)",
+                "the proxy at `127.0.0.1:9` did not answer: connection refused",
+            ]
+        );
+        assert_eq!(
+            words(&refusing),
+            [
+                "connection refused (proxy `a:1` opens no tunnel to `b:2`: status 502)",
+                "the proxy at `a:1` opens no tunnel to `b:2`: status 502",
+            ]
+        );
     }
 }

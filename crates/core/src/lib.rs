@@ -45,6 +45,7 @@
 //! ```
 
 pub mod answer;
+mod audience;
 pub mod backoff;
 pub mod breaker;
 pub mod budget;
@@ -68,9 +69,10 @@ mod rule;
 pub mod session;
 
 pub use answer::{Loss, Unexecuted, discovery, session_loss};
+pub use audience::Audience;
 pub use event::Event;
 pub use exchange::Extension;
-pub use failure::{Advice, Cause, Delivery, Failure};
+pub use failure::{Advice, Cause, Delivery, Failure, ProxyFault};
 pub use head::AnswerHead;
 pub use ids::{
     AttemptId, ConnectionId, CredentialsId, ExchangeId, Generation, NoticeId, QuestionId,

@@ -6,7 +6,9 @@
 mod doubt;
 mod facts;
 mod kind;
+mod no_credentials;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +17,14 @@ use http::StatusCode;
 use ridethrough_wire::message::Answer;
 
 use crate::answer::status;
-use crate::failure::{Cause, Delivery, Failure};
+use crate::audience::Audience;
+use crate::failure::{Advice, Cause, Delivery, Failure};
 
 pub(crate) use doubt::told_in;
 pub use doubt::{Doubt, DoubtForm, is_told_in, told_as_error};
 pub use facts::Facts;
 pub use kind::{Kind, Reason};
+pub use no_credentials::NoCredentials;
 
 /// The single end of an exchange.
 pub type Outcome = Result<Answer, CallError>;
@@ -95,7 +99,16 @@ impl CallError {
 
     /// Returns what happened, what was tried, and what to do.
     pub fn explain(&self) -> Explanation {
-        Explanation { what: self.to_string(), tried: Some(self.tried()), hint: Some(self.advice()) }
+        self.explain_to(Audience::Program)
+    }
+
+    /// Returns what happened, what was tried, and what to do, in words for this audience.
+    pub fn explain_to(&self, audience: Audience) -> Explanation {
+        Explanation {
+            what: Told { error: self, audience }.to_string(),
+            tried: Some(self.tried()),
+            hint: Some(self.advice(audience)),
+        }
     }
 
     fn tried(&self) -> String {
@@ -128,14 +141,15 @@ impl CallError {
         format!("{attempts} in {:.1} s{ran}{held_back}", self.elapsed.as_secs_f64())
     }
 
-    fn advice(&self) -> String {
+    fn advice(&self, audience: Audience) -> String {
+        let raise = raise_the_limit(audience);
         let subject = self.call.subject();
         let wait = self.retry_after.map(spoken);
         match wait {
             _ if self.may_have_run() && !self.is_repeatable => {
                 let wait = wait.map(|wait| format!(", and not sooner than in {wait}"));
                 let wait = wait.unwrap_or_default();
-                let limit = if self.kind == Kind::TooLarge { RAISE_THE_LIMIT } else { "" };
+                let limit = if self.kind == Kind::TooLarge { raise } else { "" };
                 return format!(
                     "check whether `{subject}` took effect before you repeat it{wait}{limit}"
                 );
@@ -144,6 +158,7 @@ impl CallError {
             None => {}
         }
         match self.kind {
+            Kind::Closed if audience == Audience::CommandLine => "run the command again".to_owned(),
             Kind::Closed => "make a new client: this one was closed".to_owned(),
             Kind::Config => "change what the call asks for".to_owned(),
             Kind::Unauthorized => "check the credentials for this server".to_owned(),
@@ -159,23 +174,33 @@ impl CallError {
             Kind::Rejected { .. } | Kind::PeerMisbehaved if self.is_of_handshake() => {
                 "check that the URL is an MCP endpoint".to_owned()
             }
-            Kind::Unreachable => self.way_to_reach().to_owned(),
+            Kind::Unreachable => self.way_to_reach(audience).into_owned(),
             Kind::Incompatible => "check that the URL is an MCP endpoint".to_owned(),
-            Kind::TooLarge => format!("`{subject}` may be called again{RAISE_THE_LIMIT}"),
+            Kind::TooLarge => format!("`{subject}` may be called again{raise}"),
             _ if self.may_have_run() => format!("`{subject}` may be called again"),
             _ => format!("`{subject}` did not run; it can be called again"),
         }
     }
 
-    fn way_to_reach(&self) -> &'static str {
-        match &self.reason {
-            Reason::Transport(Failure { advice: Some(advice), .. }) => advice.words(),
-            Reason::Transport(failure) => match failure.cause {
-                Cause::BadCertificate | Cause::TlsRefused => {
+    fn way_to_reach(&self, audience: Audience) -> Cow<'static, str> {
+        let words = match &self.reason {
+            Reason::Transport(Failure { advice: Some(advice), .. }) => {
+                return advice.words(audience);
+            }
+            Reason::Transport(failure) => match (failure.cause, audience) {
+                (Cause::BadCertificate | Cause::TlsRefused, Audience::CommandLine) => {
+                    "check the certificates of both sides, and which are trusted here: `--cacert FILE` adds more"
+                }
+                (Cause::BadCertificate | Cause::TlsRefused, Audience::Program) => {
                     "check the certificates of both sides, and which roots this client trusts"
                 }
-                Cause::Misconfigured => "change the address, the proxy or the program",
-                Cause::NameUnknown => "check how the name is spelt, and that this network knows it",
+                (Cause::Misconfigured, _) => "change the address, the proxy or the program",
+                (Cause::NameUnknown, _) => {
+                    "check how the name is spelt, and that this network knows it"
+                }
+                (_, Audience::CommandLine) if failure.proxy.is_some() => {
+                    return Advice::CheckProxy.words(audience);
+                }
                 _ => "check the address and that the server is running",
             },
             Reason::Status(status) if status::is_forbidden(*status) => {
@@ -183,7 +208,8 @@ impl CallError {
             }
             Reason::Status(_) => "look at the log of the server and of what stands before it",
             _ => "check the address and that the server is running",
-        }
+        };
+        Cow::Borrowed(words)
     }
 
     /// Names the call that ended in the handshake, unless it is the handshake.
@@ -202,35 +228,48 @@ impl CallError {
 
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.kind, &self.reason) {
-            (Kind::Rejected { status }, _) if self.is_of_handshake() => {
-                write!(f, "{}the handshake was rejected with status {status}", self.unbegun())
+        Told { error: self, audience: Audience::Program }.fmt(f)
+    }
+}
+
+/// An error in words for one audience.
+struct Told<'a> {
+    error: &'a CallError,
+    audience: Audience,
+}
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { error, audience } = *self;
+        match (error.kind, &error.reason) {
+            (Kind::Rejected { status }, _) if error.is_of_handshake() => {
+                write!(f, "{}the handshake was rejected with status {status}", error.unbegun())
             }
             (Kind::Unreachable, Reason::Status(status)) => {
-                let (unbegun, status) = (self.unbegun(), status.as_u16());
+                let (unbegun, status) = (error.unbegun(), status.as_u16());
                 write!(f, "{unbegun}the handshake was answered with status {status}")
             }
-            (Kind::DeadlinePassed, Reason::Status(status)) if self.is_of_handshake() => {
-                let (call, kind, status) = (&self.call, self.kind, status.as_u16());
+            (Kind::DeadlinePassed, Reason::Status(status)) if error.is_of_handshake() => {
+                let (call, kind, status) = (&error.call, error.kind, status.as_u16());
                 write!(f, "{call} {kind}: the handshake was answered with status {status}")
             }
-            (Kind::PeerMisbehaved, _) if self.is_of_handshake() => {
-                write!(f, "{}the handshake {}", self.unbegun(), self.kind)
+            (Kind::PeerMisbehaved, _) if error.is_of_handshake() => {
+                write!(f, "{}the handshake {}", error.unbegun(), error.kind)
             }
-            (kind, _) => write!(f, "{} {kind}", self.call),
+            (kind, _) => write!(f, "{} {}", error.call, kind.words(audience)),
         }?;
-        match (&self.reason, self.kind) {
+        match (&error.reason, error.kind) {
             (Reason::Nothing, _) => Ok(()),
             // The kind already says it.
             (Reason::Status(said), Kind::Rejected { status }) if *said == status => Ok(()),
             (Reason::Status(_), Kind::Unreachable) => Ok(()),
-            (Reason::Status(_), Kind::DeadlinePassed) if self.is_of_handshake() => Ok(()),
+            (Reason::Status(_), Kind::DeadlinePassed) if error.is_of_handshake() => Ok(()),
             (Reason::Transport(Failure { cause: Cause::TooLarge, detail, .. }), Kind::TooLarge) => {
                 detail.as_ref().map_or(Ok(()), |detail| write!(f, ": {detail}"))
             }
-            (reason, _) => write!(f, ": {reason}"),
+            (reason, _) => write!(f, ": {}", reason.words(audience)),
         }?;
-        match &self.said {
+        match &error.said {
             Some(words) => write!(f, "; the server said `{words}`"),
             None => Ok(()),
         }
@@ -314,8 +353,14 @@ fn spoken(time: Duration) -> String {
     }
 }
 
-const RAISE_THE_LIMIT: &str =
-    "; raise the limit with `--max-message` or `ClientBuilder::message_limit`";
+const fn raise_the_limit(audience: Audience) -> &'static str {
+    match audience {
+        Audience::CommandLine => "; raise the limit with `--max-message`",
+        Audience::Program => {
+            "; raise the limit with `--max-message` or `ClientBuilder::message_limit`"
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -272,7 +272,7 @@ impl TokenSource {
             tell(reason);
         }
         let server = &self.context.account.server_url;
-        NoCredentials::because(format!("log in to `{server}` first: {reason}"))
+        NoCredentials::log_in(format!("log in to `{server}` first: {reason}"))
     }
 
     /// The issuer that the MCP server sends its people to, if it is another than the one of the login.

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use ridethrough::error::Advice;
+use ridethrough::error::{Advice, Audience};
 use ridethrough::probe::Line;
 use ridethrough::transport::{Cause, Endpoint, Failure};
 
@@ -10,8 +10,8 @@ use super::Notes;
 use super::finding::{Finding, Subject};
 use super::wire::{Miss, Wire, millis};
 use crate::exit::Exit;
+use crate::target;
 use crate::target::is_safe_from_listeners;
-use crate::{in_flags, target};
 
 /// Connects to the server. If that fails, the finding says why and what to do.
 pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<(), Exit> {
@@ -66,13 +66,17 @@ fn connected(line: &Line, has_name: bool) -> Finding {
 
 fn unreached(endpoint: &Endpoint, failure: &Failure) -> Finding {
     let at = endpoint.authority();
-    if let Some(what) = in_flags::of_proxy(failure) {
-        return Subject::Reach.bad("proxy", what).advise(in_flags::PROXY);
+    if failure.proxy.is_some() {
+        let what = failure.words(Audience::CommandLine);
+        return Subject::Reach
+            .bad("proxy", what)
+            .advise(Advice::CheckProxy.words(Audience::CommandLine));
     }
     if let Some(found) = without_tls(endpoint, failure) {
         return found;
     }
-    let said = failure.advice.map(Advice::words);
+    let said = failure.advice.map(|it| it.words(Audience::CommandLine));
+    let said = said.as_deref();
     let (what, advice) = match failure.cause {
         Cause::NameUnknown => (
             format!("the name `{}` is not known", endpoint.host_to_resolve()),

@@ -5,8 +5,8 @@ use std::fmt;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use ridethrough::error::{Advice, Explanation, Reason, ServerError};
-use ridethrough::transport::{Cause, Failure};
+use ridethrough::error::{Advice, Audience, Explanation, Reason, ServerError};
+use ridethrough::transport::Failure;
 use ridethrough::{Error, Json};
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::exit::{self, Exit};
 use crate::misuse::Misuse;
 use crate::next_step::{self, Spoken};
 use crate::trouble::Trouble;
-use crate::{in_flags, out, secrets};
+use crate::{out, secrets};
 
 /// The server that a command talked to.
 #[derive(Debug)]
@@ -125,12 +125,11 @@ impl Explained {
 
     /// Explains an error of the library, with a step that only the command line knows.
     fn of_library(error: &Error, next_step: Option<&str>) -> Self {
-        let Explanation { what, tried, hint, .. } = error.explain();
-        let proxy = failure_of(error).and_then(in_flags::of_proxy);
+        let Explanation { what, tried, hint, .. } = error.explain_to(Audience::CommandLine);
         // A person who is told to log in has no credentials to check.
         let is_login = next_step.is_some_and(next_step::is_login);
         let hint = hint.filter(|hint| !(is_login && hint == CHECK));
-        let hint = hint.map(|hint| told_hint(error, &hint, proxy.is_some()));
+        let hint = hint.map(|hint| told_hint(error, hint));
         // One line for both: the step continues the library's advice.
         let hint = [hint, next_step.map(str::to_owned)].into_iter().flatten().collect::<Vec<_>>();
         let hint = (!hint.is_empty()).then(|| safe::our_line(&hint.join("; ")));
@@ -140,7 +139,7 @@ impl Explained {
             format!("go to {url} if you trust it, then call again; the server said `{message}`")
         });
         Self {
-            what: safe::our_line(&told_what(error, &what, proxy)),
+            what: safe::our_line(&told_what(error, &what)),
             data: error.server().and_then(data_of),
             tried: tried.map(|tried| safe::our_line(&told_tried(error, &tried))),
             hints: hint.into_iter().chain(visits).collect(),
@@ -162,7 +161,7 @@ impl fmt::Display for Explained {
 }
 
 /// Returns what happened, with the server's words in it masked.
-fn told_what(error: &Error, what: &str, proxy: Option<String>) -> String {
+fn told_what(error: &Error, what: &str) -> String {
     let call = error.call();
     let quoted = [
         error.server().map(|it| it.rpc.message.as_str()),
@@ -180,20 +179,11 @@ fn told_what(error: &Error, what: &str, proxy: Option<String>) -> String {
     for words in quoted.into_iter().flatten() {
         what = what.replace(&format!("`{words}`"), &format!("`{}`", secrets::masked(words)));
     }
-    let what = in_flags::told(&what);
-    match (failure_of(error), proxy) {
-        (Some(failure), Some(proxy)) => what.replace(&failure.to_string(), &proxy),
-        // The layer below explains what is misconfigured.
-        (Some(Failure { cause: Cause::Misconfigured, detail: Some(detail), .. }), None) => {
-            what.replace(&format!("{} ({detail})", Cause::Misconfigured), detail)
-        }
-        _ => what,
-    }
+    what
 }
 
 /// Returns what was tried. A connection that failed was tried, although nothing was sent.
 fn told_tried(error: &Error, tried: &str) -> String {
-    let tried = in_flags::told(tried);
     let is_dialled = failure_of(error)
         .is_some_and(|it| !matches!(it.advice, Some(Advice::InstallProgram | Advice::RunProgram)));
     match tried.strip_prefix("nothing was sent in ") {
@@ -201,16 +191,21 @@ fn told_tried(error: &Error, tried: &str) -> String {
             let (time, rest) = time.split_at(time.find(';').unwrap_or(time.len()));
             format!("to connect for {time}; nothing was sent{rest}")
         }
-        _ => tried,
+        _ => tried.to_owned(),
     }
 }
 
 /// Returns what to do. After a call that never reached its server, the address is to be checked, whatever the
 /// error's kind.
-fn told_hint(error: &Error, hint: &str, is_of_proxy: bool) -> String {
-    let is_unreached = error.call().is_some_and(exit::is_unreached);
-    let hint = if is_unreached { NOT_THERE.to_owned() } else { in_flags::told(hint) };
-    if is_of_proxy { hint.replace(NOT_THERE, in_flags::PROXY) } else { hint }
+fn told_hint(error: &Error, hint: String) -> String {
+    let is_of_proxy = failure_of(error).is_some_and(|it| it.proxy.is_some());
+    if !error.call().is_some_and(exit::is_unreached) {
+        hint
+    } else if is_of_proxy {
+        Advice::CheckProxy.words(Audience::CommandLine).into_owned()
+    } else {
+        NOT_THERE.to_owned()
+    }
 }
 
 /// Returns the failure below HTTP, if that ended the call.

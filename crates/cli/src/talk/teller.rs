@@ -16,7 +16,6 @@ use tokio::time::{Instant, interval};
 use super::safe;
 use super::terminal::Terminal;
 use super::told_event;
-use crate::in_flags;
 use crate::stray_line::StrayLine;
 use crate::target::Target;
 
@@ -91,7 +90,7 @@ impl Teller {
             // The time of the next try has passed when trouble is shown again.
             Weight::Trouble => {
                 let words = words.split("; next try").next().unwrap_or_default();
-                self.trouble = Some(in_flags::told(words));
+                self.trouble = Some(words.to_owned());
             }
             Weight::Recovery => self.trouble = None,
             Weight::Warning if self.least.is_none() => {

@@ -1,6 +1,6 @@
 //! Events in words, with the server's words in them masked.
 
-use ridethrough::error::Reason;
+use ridethrough::error::{Audience, Reason};
 use ridethrough::event::{Event, Moment};
 use ridethrough::wording::{self, Wording};
 
@@ -8,7 +8,7 @@ use crate::secrets;
 
 /// Returns the wording of an event.
 pub(super) fn wording_of(event: &Event, at: Moment) -> Wording {
-    let mut wording = wording::of(event, at);
+    let mut wording = wording::to(Audience::CommandLine, event, at);
     if let Some(said) = said_in(event) {
         let masked = format!("`{}`", secrets::masked(said));
         wording.words = wording.words.replace(&format!("`{said}`"), &masked);

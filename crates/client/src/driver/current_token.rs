@@ -99,7 +99,7 @@ impl CurrentToken {
         let (hook, token, has_asked) = (self.hook.clone(), self.token.clone(), self.has_asked);
         let asking = async move {
             match hook {
-                None => Err(NoCredentials::because("this client has none")),
+                None => Err(NoCredentials::without_token()),
                 // A hook without a token yet is no failure: the server may not ask for one.
                 Some(hook) if !has_asked => Ok(hook.token(None).await.unwrap_or(None)),
                 Some(hook) => {

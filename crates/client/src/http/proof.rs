@@ -34,11 +34,12 @@ pub(super) fn of_http1(request: Unanswered) -> Failure {
     }
     let is_back = error.take_message().is_some();
     let error = error.into_error();
-    if is_back || written == 0 {
-        Failure::not_sent(cause(&error)).with_detail(words(&error))
+    let failure = if is_back || written == 0 {
+        Failure::not_sent(cause(&error))
     } else {
-        Failure::unknown(cause(&error)).with_detail(words(&error))
-    }
+        Failure::unknown(cause(&error))
+    };
+    detailed(failure, &error)
 }
 
 /// Returns the failure of a request on HTTP/2, where the connection's count says nothing about one stream.
@@ -51,25 +52,30 @@ pub(super) fn of_http2<B>(
     }
     let is_back = error.take_message().is_some();
     let error = error.into_error();
-    let words = words(&error);
-    match http2::ended(&error) {
-        Some(http2::StreamEnd::Refused) => {
-            Failure::not_sent(Cause::StreamRefused).with_detail(words)
-        }
-        Some(http2::StreamEnd::WentAway) => Failure::not_sent(Cause::Closed).with_detail(words),
-        _ if is_back => Failure::not_sent(cause(&error)).with_detail(words),
-        _ => Failure::unknown(cause(&error)).with_detail(words),
-    }
+    let failure = match http2::ended(&error) {
+        Some(http2::StreamEnd::Refused) => Failure::not_sent(Cause::StreamRefused),
+        Some(http2::StreamEnd::WentAway) => Failure::not_sent(Cause::Closed),
+        _ if is_back => Failure::not_sent(cause(&error)),
+        _ => Failure::unknown(cause(&error)),
+    };
+    detailed(failure, &error)
 }
 
 /// Returns the failure of a request for which it does not matter whether it was sent.
 pub(crate) fn of_send(error: &hyper::Error) -> Failure {
-    Failure::unknown(cause(error)).with_detail(words(error))
+    detailed(Failure::unknown(cause(error)), error)
 }
 
 /// Returns the failure of a body that broke off: the server had the request.
 pub(super) fn of_body(error: &hyper::Error) -> Failure {
-    Failure::unknown(cause(error)).with_detail(words(error))
+    detailed(Failure::unknown(cause(error)), error)
+}
+
+/// Adds hyper's words, unless they add nothing to the cause.
+fn detailed(failure: Failure, error: &hyper::Error) -> Failure {
+    // hyper tells the kinds of its errors apart by these words alone.
+    let is_empty = error.is_incomplete_message() || EMPTY.contains(&error.to_string().as_str());
+    if is_empty { failure } else { failure.with_detail(words(error)) }
 }
 
 /// Returns the cause in the machine's terms.
@@ -114,3 +120,6 @@ fn find<E: Error + 'static>(error: &hyper::Error) -> Option<&E> {
     }
     None
 }
+
+/// The words of hyper for a body that broke off, and for what is not HTTP, which the cause says already.
+const EMPTY: [&str; 2] = ["error reading a body from connection", "invalid HTTP version parsed"];

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use http::StatusCode;
 
+use super::NoCredentials;
+use crate::audience::Audience;
 use crate::failure::Failure;
 use crate::rule::Rule;
 
@@ -80,6 +82,16 @@ impl Kind {
         }
     }
 
+    /// Returns the kind in words for this audience.
+    pub fn words(self, audience: Audience) -> String {
+        match (audience, self) {
+            (Audience::CommandLine, Self::Closed) => {
+                "ended because the connection was closed".to_owned()
+            }
+            _ => self.to_string(),
+        }
+    }
+
     pub(crate) fn rejected(status: StatusCode) -> Self {
         Self::Rejected { status: status.as_u16() }
     }
@@ -129,8 +141,8 @@ const NAMED: [Kind; 13] = [
 pub enum Reason {
     /// The call itself is at fault, in this way.
     Config(Arc<str>),
-    /// The credentials hook failed, in its own words.
-    Credentials(Arc<str>),
+    /// The credentials hook has no better credentials.
+    Credentials(NoCredentials),
     /// A redirect to this place is not followed.
     Elsewhere(Arc<str>),
     /// The kind says it all.
@@ -145,10 +157,25 @@ pub enum Reason {
     Transport(Failure),
 }
 
+impl Reason {
+    /// Returns the reason in words for this audience.
+    pub fn words(&self, audience: Audience) -> String {
+        match (audience, self) {
+            (_, Self::Credentials(none)) => none.words(audience),
+            (_, Self::Transport(failure)) => failure.words(audience),
+            (Audience::CommandLine, Self::Rule(Rule::BudgetEmpty)) => {
+                "it was repeated too often".to_owned()
+            }
+            _ => self.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Config(words) | Self::Credentials(words) => f.write_str(words),
+            Self::Config(words) => f.write_str(words),
+            Self::Credentials(none) => write!(f, "{none}"),
             Self::Elsewhere(place) => write!(f, "it leads to `{place}`, which is not followed"),
             Self::Nothing => Ok(()),
             Self::Rule(rule) => write!(f, "{rule}"),

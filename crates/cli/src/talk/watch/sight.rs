@@ -1,13 +1,13 @@
 //! One line of `watch`, for people or as JSON for machines.
 
 use ridethrough::Json;
+use ridethrough::error::Audience;
 use ridethrough::event::{Event, Moment, Status};
 use ridethrough::machine::Generation;
 use ridethrough::machine::breaker::BreakerState;
 use ridethrough::model::Notification;
 use serde::Serialize;
 
-use crate::in_flags;
 use crate::secrets;
 use crate::talk::{safe, told_event};
 
@@ -38,6 +38,9 @@ pub(super) struct Standing {
     breaker: &'static str,
     /// The last failure, as long as it lasts.
     last_failure: Option<String>,
+    /// The same failure in words for people.
+    #[serde(skip)]
+    told_failure: Option<String>,
 }
 
 /// The status that was shown last.
@@ -97,7 +100,11 @@ impl Sight {
             last.sessions += 1;
         }
         let is_reached = status.outage_since.is_none();
-        let failure = status.last_failure.as_ref();
+        let failure = status
+            .last_failure
+            .as_ref()
+            .map(|(_, reason)| reason)
+            .filter(|_| !is_reached || status.generation.is_none());
         let standing = Standing {
             session: status.generation.map(|_| last.sessions),
             is_reached,
@@ -107,9 +114,8 @@ impl Sight {
                 BreakerState::Open { .. } => "open",
                 BreakerState::Probing => "probing",
             },
-            last_failure: failure
-                .filter(|_| !is_reached || status.generation.is_none())
-                .map(|(_, reason)| reason.to_string()),
+            last_failure: failure.map(ToString::to_string),
+            told_failure: failure.map(|reason| reason.words(Audience::CommandLine)),
         };
         let is_new = last.standing.as_ref() != Some(&standing);
         last.standing = Some(standing.clone());
@@ -130,7 +136,7 @@ impl Sight {
                 let params = params.as_ref().map(|it| safe::json(it.as_str())).unwrap_or_default();
                 format!("server tells {method} {params}")
             }
-            What::Status(standing) => in_flags::told(&standing.words()),
+            What::Status(standing) => standing.words(),
         };
         safe::our_line(words.trim_end())
     }
@@ -159,7 +165,7 @@ impl Standing {
         };
         let revision = self.revision.map(|it| format!(", revision {it}")).unwrap_or_default();
         let breaker = if self.breaker == "closed" { "" } else { ", calls are held back" };
-        let failure = self.last_failure.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+        let failure = self.told_failure.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
         format!("status: {standing}{revision}{breaker}{failure}")
     }
 }

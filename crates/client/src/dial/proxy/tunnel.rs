@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::future::BoxFuture;
-use ridethrough_core::{Cause, Failure};
+use ridethrough_core::{Cause, Failure, ProxyFault};
 use secrecy::ExposeSecret;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
@@ -64,18 +64,18 @@ impl Tunnel {
             407 => "asks for a name and a password".into(),
             _ => format!("opens no tunnel to `{}`", target(to)),
         };
-        let words = format!("proxy `{}` {words}: status {status}", self.name());
+        let words = format!("`{}` {words}: status {status}", self.name());
         let cause = match status {
             504 => Cause::ConnectTimedOut,
             408 | 429 | 500..=599 => Cause::ConnectRefused,
             _ => Cause::Misconfigured,
         };
-        Failure::not_sent(cause).with_detail(words)
+        Failure::not_sent(cause).of_proxy(ProxyFault::Refused, words)
     }
 
     fn misfit(&self, words: &str) -> Failure {
-        let words = format!("proxy `{}`: {words}", self.name());
-        Failure::not_sent(Cause::Misconfigured).with_detail(words)
+        let words = format!("`{}`: {words}", self.name());
+        Failure::not_sent(Cause::Misconfigured).of_proxy(ProxyFault::Refused, words)
     }
 
     fn broken(&self, error: &io::Error) -> Failure {
@@ -84,17 +84,24 @@ impl Tunnel {
             io::ErrorKind::TimedOut => Cause::ConnectTimedOut,
             _ => Cause::Closed,
         };
-        let words = format!("proxy `{}` was asked for a tunnel: {error}", self.name());
-        Failure::not_sent(cause).with_detail(words)
+        let words = format!("`{}` was asked for a tunnel: {error}", self.name());
+        Failure::not_sent(cause).of_proxy(ProxyFault::Refused, words)
     }
 
     /// Adds the proxy's name to a failure: the proxy was not reached, and not the server.
     fn unreached(&self, failure: Failure) -> Failure {
-        let words = match &failure.detail {
-            Some(detail) => format!("proxy `{}`: {detail}", self.name()),
-            None => format!("proxy `{}`", self.name()),
-        };
-        failure.with_detail(words)
+        let is_silent = matches!(
+            failure.cause,
+            Cause::ConnectRefused | Cause::ConnectTimedOut | Cause::NameUnknown
+        );
+        match &failure.detail {
+            Some(detail) if !is_silent => {
+                let words = format!("`{}`: {detail}", self.name());
+                failure.of_proxy(ProxyFault::Refused, words)
+            }
+            _ if is_silent => failure.of_proxy(ProxyFault::Silent, format!("`{}`", self.name())),
+            _ => failure.of_proxy(ProxyFault::Refused, format!("`{}`", self.name())),
+        }
     }
 
     fn name(&self) -> &str {

@@ -158,6 +158,8 @@ mod tests {
     use ridethrough_lab::{Authority, Certificate};
 
     use super::super::words::TlsFault;
+    use ridethrough_core::Audience;
+
     use super::*;
 
     #[test]
@@ -185,7 +187,7 @@ mod tests {
         let told = told(&trust, &stranger, "server.test");
         assert!(told.what.starts_with("it was issued by `ridethrough lab "), "{told}");
         assert!(told.what.ends_with("`, which is not trusted here"), "{told}");
-        assert!(told.advice.words().contains("`--cacert FILE`"), "{told}");
+        assert!(told.advice.words(Audience::Program).contains("`--cacert FILE`"), "{told}");
     }
 
     #[test]

@@ -8,8 +8,6 @@ mod step_up;
 
 pub(crate) use step_up::scope_failed;
 
-use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::event::Event;
@@ -17,6 +15,7 @@ use crate::exchange::{Awaited, Ending};
 use crate::head::Challenge;
 use crate::ids::CredentialsId;
 use crate::moment::Moment;
+pub use crate::outcome::NoCredentials;
 use crate::outcome::{Kind, Reason};
 use crate::output::Action;
 
@@ -174,7 +173,7 @@ impl Credentials {
             cx.then(CallEffect::LetOutAll(Awaited::Credentials));
             cx.then(OutboundEffect::CredentialsCame);
         } else {
-            let ending = Ending::new(Kind::Unauthorized, none.as_reason());
+            let ending = Ending::new(Kind::Unauthorized, Reason::Credentials(none.clone()));
             cx.then(CallEffect::EndAll(Awaited::Credentials, ending.clone()));
             cx.then(SessionEffect::CredentialsFailed(ending));
             cx.then(OutboundEffect::CredentialsFailed);
@@ -185,43 +184,11 @@ impl Credentials {
     }
 }
 
-/// The reply of a credentials hook that has no better credentials.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NoCredentials {
-    reason: Option<Arc<str>>,
-}
-
 impl NoCredentials {
-    /// Returns a refusal without a reason.
-    pub const fn new() -> Self {
-        Self { reason: None }
-    }
-
-    /// Returns a refusal with a reason. People read it, so it must hold no secret.
-    pub fn because(reason: impl Into<Arc<str>>) -> Self {
-        Self { reason: Some(reason.into()) }
-    }
-
-    fn as_reason(&self) -> Reason {
-        Reason::Credentials(self.to_string().into())
-    }
-
     fn tell(&self, cx: &mut Context) {
-        cx.tell(Event::CredentialsFailed { reason: self.reason.clone() });
+        cx.tell(Event::CredentialsFailed { reason: self.reason().map(Into::into) });
     }
 }
-
-impl fmt::Display for NoCredentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no better credentials could be had")?;
-        match &self.reason {
-            Some(reason) => write!(f, ": {reason}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for NoCredentials {}
 
 /// Lets everything go on that waits for credentials.
 fn release_waiters(cx: &mut Context) {

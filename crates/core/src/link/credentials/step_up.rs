@@ -17,7 +17,7 @@ use crate::link::context::Context;
 use crate::link::effects::CallEffect;
 use crate::link::timers::Timer;
 use crate::moment::Moment;
-use crate::outcome::Kind;
+use crate::outcome::{Kind, Reason};
 use crate::output::Action;
 
 /// Whether more scope is on its way.
@@ -71,7 +71,7 @@ pub(crate) fn scope_failed(cx: &mut Context, none: &NoCredentials, is_awaited: b
     cx.timers.set(Timer::Scope, None);
     if is_awaited {
         none.tell(cx);
-        let ending = Ending::new(Kind::Unauthorized, none.as_reason());
+        let ending = Ending::new(Kind::Unauthorized, Reason::Credentials(none.clone()));
         cx.then(CallEffect::EndAll(Awaited::Scope, ending));
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::failure::{Cause, Delivery, Failure};
-use crate::outcome::{CallName, Reason};
+use crate::outcome::{CallName, NoCredentials, Reason};
 
 #[test]
 fn a_doubt_is_a_result_with_three_sentences_and_its_facts_in_the_meta_alone() {
@@ -193,7 +193,7 @@ fn every_error() -> Vec<CallError> {
     let kinds: Vec<_> = kinds.chain([Kind::Rejected { status: 503 }]).collect();
     let reasons = [
         Reason::Config("connection".into()),
-        Reason::Credentials("connection refused".into()),
+        Reason::Credentials(NoCredentials::because("connection refused")),
         Reason::Elsewhere("http://localhost".into()),
         Reason::Nothing,
         Reason::Transport(Failure::unknown(Cause::Reset)),
