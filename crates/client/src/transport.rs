@@ -4,15 +4,20 @@
 //! never retries, never waits for a server to come back, and claims that nothing was sent only where it can
 //! prove it.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+
+use ridethrough_core::AttemptId;
 
 use crate::credentials::Token;
 
 pub use crate::dial::{ByteStream, Connection, Dial, Peek, Steps, Tcp};
 pub use crate::endpoint::{Endpoint, EndpointError};
 pub use ridethrough_core::head::AnswerHead;
-pub use ridethrough_core::{Carrier, Cause, Failure, Headers, Lane, Outgoing, Verb};
+pub use ridethrough_core::{Carrier, Cause, Failure, Headers, Lane, Outgoing, ProxyFault, Verb};
 
 // The types in these traits are re-exported, so that an implementation needs no other crate.
 pub use bytes::Bytes;
@@ -52,7 +57,60 @@ pub enum TransportRequest {
         outgoing: Outgoing,
         /// The token to send with it.
         token: Option<Token>,
+        /// Whether it is still to be sent, once there is a connection for it.
+        recall: Recall,
     },
+}
+
+/// Says whether a request is still to be sent, right before its first byte is.
+///
+/// A request may wait for a connection while another finds the server in trouble. A transport that asks then spares
+/// a call from ending in doubt; one that does not ask sends it.
+#[derive(Clone, Debug, Default)]
+pub struct Recall(Option<(Arc<RecalledAttempts>, AttemptId)>);
+
+impl Recall {
+    pub(crate) const fn of(attempt: AttemptId, recalled: Arc<RecalledAttempts>) -> Self {
+        Self(Some((recalled, attempt)))
+    }
+
+    /// Returns the failure to report if the request was taken back, and is not to be sent.
+    pub fn withheld(&self) -> Option<Failure> {
+        let (recalled, attempt) = self.0.as_ref()?;
+        recalled.contains(*attempt).then(|| Failure::not_sent(Cause::Withheld))
+    }
+}
+
+/// The attempts that were taken back, and are still out.
+#[derive(Debug, Default)]
+pub(crate) struct RecalledAttempts {
+    /// Whether there are any, so that nothing is locked on a healthy link.
+    has_any: AtomicBool,
+    attempts: Mutex<BTreeSet<AttemptId>>,
+}
+
+impl RecalledAttempts {
+    pub(crate) fn insert(&self, attempt: AttemptId) {
+        self.lock().insert(attempt);
+        self.has_any.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn remove(&self, attempt: AttemptId) {
+        if self.has_any.load(Ordering::Relaxed) {
+            let mut attempts = self.lock();
+            attempts.remove(&attempt);
+            self.has_any.store(!attempts.is_empty(), Ordering::Relaxed);
+        }
+    }
+
+    fn contains(&self, attempt: AttemptId) -> bool {
+        self.has_any.load(Ordering::Relaxed) && self.lock().contains(&attempt)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<AttemptId>> {
+        // No code panics in the middle of a change, so a poisoned lock is still valid.
+        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The outcome of a request.

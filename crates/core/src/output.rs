@@ -91,6 +91,14 @@ pub enum Action {
         /// How many bytes to read at most.
         bytes: usize,
     },
+    /// Take an attempt back, if nothing of it was sent: its server is in trouble. It then fails with
+    /// [`Cause::Withheld`]; one of which anything was sent goes on.
+    ///
+    /// [`Cause::Withheld`]: crate::Cause::Withheld
+    Recall {
+        /// The attempt.
+        attempt: AttemptId,
+    },
     /// Get better credentials than these, and report by `handle_credentials`.
     RenewCredentials {
         /// The credentials that were refused.

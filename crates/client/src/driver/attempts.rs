@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use super::attempt::{Attempt, AttemptNews, Order, Outlet};
 use super::limits::Limits;
 use super::memory::Memory;
-use crate::transport::{Transport, TransportRequest};
+use crate::transport::{Recall, RecalledAttempts, Transport, TransportRequest};
 
 /// All attempts that are out.
 pub(super) struct Attempts {
@@ -22,12 +22,26 @@ pub(super) struct Attempts {
     outlet: Outlet,
     limits: Limits,
     memory: Memory,
+    recalled: Arc<RecalledAttempts>,
 }
 
 impl Attempts {
     pub(super) fn new(limits: Limits, memory: Memory) -> Self {
         let running = FuturesUnordered::new();
-        Self { running, orders: BTreeMap::new(), outlet: Outlet::default(), limits, memory }
+        let (orders, outlet, recalled) = (BTreeMap::new(), Outlet::default(), Arc::default());
+        Self { running, orders, outlet, limits, memory, recalled }
+    }
+
+    /// Returns what says whether this attempt is taken back.
+    pub(super) fn recall_of(&self, id: AttemptId) -> Recall {
+        Recall::of(id, self.recalled.clone())
+    }
+
+    /// Takes an attempt back, if nothing of it was sent.
+    pub(super) fn recall(&self, id: AttemptId) {
+        if self.orders.contains_key(&id) {
+            self.recalled.insert(id);
+        }
     }
 
     /// Begins a request.
@@ -98,6 +112,7 @@ impl Attempts {
     pub(super) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while let Poll::Ready(Some(ended)) = self.running.poll_next_unpin(context) {
             self.orders.remove(&ended);
+            self.recalled.remove(ended);
         }
         if self.outlet.is_empty() { Poll::Pending } else { Poll::Ready(()) }
     }

@@ -252,13 +252,15 @@ impl Driver {
             Action::Drain { attempt, within, bytes } => {
                 self.attempts.order(attempt, Order::Drain(Bounds { within, bytes }));
             }
+            Action::Recall { attempt } => self.attempts.recall(attempt),
             Action::RenewCredentials { rejected, challenge, is_suspicion } => {
                 self.token.renew(rejected, challenge, is_suspicion);
             }
             Action::RequestScope { challenge } => self.token.request_scope(challenge),
             Action::Send(outgoing) => {
                 let attempt = outgoing.attempt;
-                let request = TransportRequest::Request { outgoing, token: self.token.token() };
+                let (token, recall) = (self.token.token(), self.attempts.recall_of(attempt));
+                let request = TransportRequest::Request { outgoing, token, recall };
                 if let Some(transport) = &self.transport {
                     self.attempts.begin(attempt, transport.clone(), request);
                 }

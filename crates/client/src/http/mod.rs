@@ -27,7 +27,7 @@ use crate::credentials::{ProofOfPossession, ProofVerdict, Token};
 use crate::drain::{self, Bounds};
 use crate::endpoint::Endpoint;
 use crate::pool::{Http1, Http2Stream, Lease, Pool};
-use crate::transport::{Reply, Transport, TransportRequest};
+use crate::transport::{Recall, Reply, Transport, TransportRequest};
 
 pub(crate) use body::poll_data;
 pub(crate) use cookies::Cookies;
@@ -74,22 +74,29 @@ impl Transport for Http {
         Box::pin(async move {
             match request {
                 TransportRequest::Connect => shared.pool.connect().await.map(|()| Reply::Connected),
-                TransportRequest::Request { outgoing, token } => shared.ask(outgoing, token).await,
+                TransportRequest::Request { outgoing, token, recall } => {
+                    shared.ask(outgoing, token, &recall).await
+                }
             }
         })
     }
 }
 
 impl HttpShared {
-    async fn ask(&self, outgoing: Outgoing, token: Option<Token>) -> Result<Reply, Failure> {
+    async fn ask(
+        &self,
+        outgoing: Outgoing,
+        token: Option<Token>,
+        recall: &Recall,
+    ) -> Result<Reply, Failure> {
         let again = token.as_ref().and_then(Token::proof).map(|_| outgoing.clone());
-        let (reply, verdict) = self.ask_once(outgoing, token.as_ref()).await?;
+        let (reply, verdict) = self.ask_once(outgoing, token.as_ref(), recall).await?;
         match (again, verdict) {
             (Some(outgoing), ProofVerdict::WantsNonce) => {
                 if let Reply::Answered { body, .. } = reply {
                     drain::drain(body, REST).await;
                 }
-                let answered = self.ask_once(outgoing, token.as_ref()).await;
+                let answered = self.ask_once(outgoing, token.as_ref(), recall).await;
                 answered.map(|(reply, _)| reply)
             }
             _ => Ok(reply),
@@ -100,6 +107,7 @@ impl HttpShared {
         &self,
         outgoing: Outgoing,
         token: Option<&Token>,
+        recall: &Recall,
     ) -> Result<(Reply, ProofVerdict), Failure> {
         let (generation, lane, route) = (outgoing.to.generation, outgoing.lane, outgoing.route);
         let request = request::build(self, outgoing, token)
@@ -107,7 +115,14 @@ impl HttpShared {
         let path = request.uri().path_and_query().cloned();
         let proof = token.and_then(Token::proof).cloned();
         let mut asked = SentRequest { generation, path, proof, verdict: ProofVerdict::Settled };
-        let reply = match self.pool.lease(lane, route).await? {
+        let lease = self.pool.lease(lane, route).await?;
+        if let Some(withheld) = recall.withheld() {
+            if let Lease::Http1(connection) = lease {
+                self.pool.give_back(connection);
+            }
+            return Err(withheld);
+        }
+        let reply = match lease {
             Lease::Http1(connection) => {
                 let request = request::for_http1(request, self.host.clone());
                 self.ask_http1(connection, request, &mut asked).await?

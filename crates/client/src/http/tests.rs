@@ -1,6 +1,7 @@
 //! The connection that a request goes out on.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use crate::clock::SleepClock;
 use crate::dial::{Connection, Dial, Peek, Tls, TlsSettings};
 use crate::endpoint::Endpoint;
 use crate::pool::{Pool, PoolSettings};
-use crate::transport::{Body, Reply, Transport, TransportRequest};
+use crate::transport::{Body, Recall, RecalledAttempts, Reply, Transport, TransportRequest};
 
 /// Runs a scenario over HTTP/1.1 and over HTTP/2.
 macro_rules! on_both {
@@ -99,6 +100,20 @@ on_both! {
         assert_eq!(bench.server.connections(), 1, "none is made in its place");
         let elsewhere = bench.ask(Route::Prefer(first.ours)).await.unwrap();
         assert_ne!(elsewhere.ours, first.ours);
+    }
+
+    async fn a_request_that_is_taken_back_while_it_waits_is_not_sent_and_leaves_its_connection(bench: Bench) {
+        let recalled = Arc::<RecalledAttempts>::default();
+        recalled.insert(AttemptId::new(1));
+
+        let failure = bench.taken_back(Recall::of(AttemptId::new(1), recalled.clone())).await;
+
+        assert_eq!(failure, Failure::not_sent(Cause::Withheld));
+        assert_eq!((bench.server.connections(), bench.requests.load(Ordering::Relaxed)), (1, 0));
+        bench.ask(Route::Any).await.unwrap();
+        assert_eq!(bench.server.connections(), 1, "it is used by the next");
+        recalled.remove(AttemptId::new(1));
+        assert_eq!(Recall::of(AttemptId::new(1), recalled).withheld(), None);
     }
 
     async fn who_waits_for_a_connection_learns_that_it_died(bench: Bench) {
@@ -236,6 +251,8 @@ struct Bench {
     server: Server,
     http: Http,
     gates: Gates,
+    /// How many requests came.
+    requests: Arc<AtomicUsize>,
 }
 
 /// The paths whose answers are held back.
@@ -255,8 +272,10 @@ impl Bench {
 
     fn with_limit(protocol: Protocol, limit: usize) -> Self {
         let gates = Gates::default();
-        let held = gates.clone();
+        let (held, requests) = (gates.clone(), Arc::<AtomicUsize>::default());
+        let counted = requests.clone();
         let server = Server::new(protocol, move |turn: Turn| {
+            counted.fetch_add(1, Ordering::Relaxed);
             let gate = held.lock().unwrap().get(&turn.request.target).cloned();
             serve(turn, gate)
         });
@@ -272,7 +291,8 @@ impl Bench {
         let sleep = SleepClock::default().watch();
         let settings = PoolSettings { connect_within: secs(5), limit, sleep };
         let pool = Pool::new(dial, endpoint.clone(), settings);
-        Self { server, http: Http::new(endpoint, HeaderMap::new(), pool), gates }
+        let http = Http::new(endpoint, HeaderMap::new(), pool);
+        Self { server, http, gates, requests }
     }
 
     async fn connect(&self) {
@@ -293,21 +313,16 @@ impl Bench {
     }
 
     async fn begin(&self, path: &str, route: Route) -> Result<(Seen, Box<dyn Body>), Failure> {
-        let target = Some(format!("/{path}").into());
-        let outgoing = Outgoing {
-            attempt: AttemptId::new(1),
-            verb: Verb::Get { last_event_id: None },
-            to: Address { target, ..Address::default() },
-            credentials: CredentialsId::new(0),
-            headers: Headers::default(),
-            lane: Lane::Call,
-            route,
-        };
-        let reply = self.http.perform(TransportRequest::Request { outgoing, token: None }).await?;
+        let request = asked(path, route, Recall::default());
+        let reply = self.http.perform(request).await?;
         let Reply::Answered { head, body, .. } = reply else { panic!("{reply:?}") };
         // The server tells its number by the one header that is read as a number.
         let theirs = head.retry_after.unwrap().as_secs();
         Ok((Seen { ours: head.connection.unwrap(), theirs }, body))
+    }
+
+    async fn taken_back(&self, recall: Recall) -> Failure {
+        self.http.perform(asked("", Route::Any, recall)).await.unwrap_err()
     }
 
     /// Holds back the rest of answers for this path until it is released.
@@ -362,4 +377,18 @@ const fn secs(secs: u64) -> Duration {
 
 const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
+}
+
+fn asked(path: &str, route: Route, recall: Recall) -> TransportRequest {
+    let target = Some(format!("/{path}").into());
+    let outgoing = Outgoing {
+        attempt: AttemptId::new(1),
+        verb: Verb::Get { last_event_id: None },
+        to: Address { target, ..Address::default() },
+        credentials: CredentialsId::new(0),
+        headers: Headers::default(),
+        lane: Lane::Call,
+        route,
+    };
+    TransportRequest::Request { outgoing, token: None, recall }
 }

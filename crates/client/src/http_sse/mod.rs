@@ -35,7 +35,7 @@ use crate::credentials::Token;
 use crate::drain::{self, Bounds};
 use crate::endpoint::Endpoint;
 use crate::switchboard::{Awaited, LineBody, LineSource, Parcel};
-use crate::transport::{Reply, Transport, TransportRequest};
+use crate::transport::{Recall, Reply, Transport, TransportRequest};
 
 use held::Held;
 use opening::Opening;
@@ -66,6 +66,7 @@ struct OpenStreams {
 struct OutgoingMessage {
     outgoing: Outgoing,
     token: Option<Token>,
+    recall: Recall,
 }
 
 impl HttpSse {
@@ -78,12 +79,12 @@ impl HttpSse {
 impl Transport for HttpSse {
     fn perform(&self, request: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>> {
         match request {
-            TransportRequest::Request { outgoing, token }
+            TransportRequest::Request { outgoing, token, recall }
                 if outgoing.to.carrier == Carrier::HttpSse =>
             {
                 let shared = self.shared.clone();
                 Box::pin(async move {
-                    let reply = shared.ask(OutgoingMessage { outgoing, token }).await?;
+                    let reply = shared.ask(OutgoingMessage { outgoing, token, recall }).await?;
                     Ok(without_connection(reply))
                 })
             }
@@ -226,13 +227,13 @@ impl HttpSseShared {
         stream: &Stream,
         letter: OutgoingMessage,
     ) -> BoxFuture<'static, Result<Reply, Failure>> {
-        let OutgoingMessage { outgoing, token } = letter;
+        let OutgoingMessage { outgoing, token, recall } = letter;
         // This revision has neither a session nor a version to name.
         let (generation, target) = (outgoing.to.generation, Some(stream.post_to.clone()));
         let to = Address { generation, target, ..Address::default() };
         // All answers of a session come on one stream, whichever connection carries the request.
         let outgoing = Outgoing { to, route: Route::Any, ..outgoing };
-        self.http.perform(TransportRequest::Request { outgoing, token })
+        self.http.perform(TransportRequest::Request { outgoing, token, recall })
     }
 
     fn listen(&self, session: Option<&SessionId>) -> Reply {

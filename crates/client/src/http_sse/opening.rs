@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout_at};
 use super::stream::{EventBytes, Stream, is_endpoint};
 use super::{HttpSseShared, OutgoingMessage, status};
 use crate::endpoint::Endpoint;
-use crate::transport::{Reply, TransportRequest};
+use crate::transport::{Recall, Reply, TransportRequest};
 
 /// A stream that is about to be opened, for the handshake that needs it.
 pub(super) struct Opening<'a> {
@@ -72,7 +72,7 @@ impl Opening<'_> {
     }
 
     async fn get(&self) -> Result<Reply, Failure> {
-        let OutgoingMessage { outgoing, token } = self.letter;
+        let OutgoingMessage { outgoing, token, .. } = self.letter;
         let (generation, target) = (outgoing.to.generation, outgoing.to.target.clone());
         let outgoing = Outgoing {
             attempt: outgoing.attempt,
@@ -83,7 +83,8 @@ impl Opening<'_> {
             lane: Lane::Control,
             route: Route::Any,
         };
-        self.shared.http.perform(TransportRequest::Request { outgoing, token: token.clone() }).await
+        let (token, recall) = (token.clone(), Recall::default());
+        self.shared.http.perform(TransportRequest::Request { outgoing, token, recall }).await
     }
 
     /// Returns the address to post to, if it is of our origin: our credentials are sent there.

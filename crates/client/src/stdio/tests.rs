@@ -5,6 +5,7 @@ use ridethrough_wire::sse::{Decoder, EventId, Item};
 use tokio::time::timeout;
 
 use super::*;
+use crate::transport::Recall;
 
 const ANSWER: &str = r#"read a; echo '{"id":1,"result":{}}';"#;
 
@@ -251,7 +252,7 @@ fn request(verb: Verb, session: Option<SessionId>) -> TransportRequest {
     let (attempt, credentials) = (AttemptId::new(1), CredentialsId::new(0));
     let (headers, lane) = (Headers::default(), Lane::Call);
     let outgoing = Outgoing { attempt, verb, to, credentials, headers, lane, route: Route::Any };
-    TransportRequest::Request { outgoing, token: None }
+    TransportRequest::Request { outgoing, token: None, recall: Recall::default() }
 }
 
 fn answered(reply: Result<Reply, Failure>) -> (AnswerHead, Box<dyn Body>) {

@@ -86,7 +86,7 @@ impl Server {
     }
 
     fn take(&self, request: &TransportRequest) -> Option<Asked> {
-        let TransportRequest::Request { outgoing, token } = request else { return None };
+        let TransportRequest::Request { outgoing, token, .. } = request else { return None };
         let Verb::Post { body } = &outgoing.verb else { return None };
         let message: Value = serde_json::from_slice(body).unwrap();
         let method = message["method"].as_str()?.to_owned();

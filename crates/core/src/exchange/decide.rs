@@ -123,6 +123,9 @@ impl Exchange {
     /// Rows 1 and 1p: decides after a failure before anything was sent.
     fn not_connected(&mut self, rules: &Rules<'_>, via: Via, failure: Failure) -> Step {
         self.counters.note(Delivery::NotSent);
+        if failure.cause == Cause::Withheld {
+            return Step::Again(Then::Send);
+        }
         if failure.cause.is_lasting(rules.connected_before) {
             return stop(Kind::Unreachable, Reason::Transport(failure));
         }

@@ -25,6 +25,45 @@ fn after_trouble_an_unsafe_call_waits_until_a_harmless_request_is_answered() {
     }
 }
 
+/// 56 of 900 calls were sent up to 0.4 s after a 502 had come, because their connections were being made.
+#[test]
+fn a_call_that_waits_for_a_connection_is_taken_back_when_another_meets_trouble() {
+    for meet in TROUBLE {
+        let mut rig = Rig::connected();
+        rig.list();
+        rig.call("deploy");
+        let waiting = rig.call("deploy");
+        let (list, met, unsent) = (rig.post(), rig.post(), rig.post());
+
+        meet(&mut rig, &met);
+
+        assert!(rig.recalled.contains(&unsent.attempt));
+        assert!(!rig.recalled.contains(&list.attempt), "it may be repeated");
+        rig.fail(&unsent, Failure::not_sent(Cause::Withheld));
+        rig.nothing_sent();
+        assert!(rig.is_open(waiting));
+        rig.reply(&list, "{}");
+        let question = question(&mut rig);
+        rig.refuse(&question, 200, -32601, "Method not found");
+        let post = rig.post();
+        rig.reply(&post, "{}");
+        assert_eq!(rig.result(waiting), "{}");
+    }
+}
+
+#[test]
+fn a_call_that_was_sent_before_it_was_taken_back_ends_as_any_other() {
+    let mut rig = Rig::connected();
+    let (met, sent) = (rig.call("deploy"), rig.call("deploy"));
+    let (first, second) = (rig.post(), rig.post());
+    rig.status(&first, 502);
+
+    rig.reply(&second, "{}");
+
+    assert_eq!(rig.result(sent), "{}");
+    assert_eq!(rig.error(met).kind, Kind::Interrupted);
+}
+
 #[test]
 fn safe_calls_go_on_while_unsafe_ones_wait() {
     let mut rig = in_trouble();

@@ -32,6 +32,7 @@ pub(crate) struct Rig {
     pub(crate) told: Vec<Event>,
     pub(crate) shared: Vec<PeerNews>,
     pub(crate) aborted: Vec<AttemptId>,
+    pub(crate) recalled: Vec<AttemptId>,
     pub(crate) drained: Vec<AttemptId>,
     pub(crate) credentials_asked: usize,
     /// Whether the hook was told, when it was asked last, that the credentials may be good.
@@ -87,6 +88,7 @@ impl Rig {
             told: Vec::new(),
             shared: Vec::new(),
             aborted: Vec::new(),
+            recalled: Vec::new(),
             drained: Vec::new(),
             credentials_asked: 0,
             is_suspicion: false,
@@ -444,6 +446,7 @@ impl Rig {
                     assert_eq!((within, bytes), (secs(2), 64 * 1024), "row 15's bounds");
                     self.drained.push(attempt);
                 }
+                Output::Act(Action::Recall { attempt }) => self.recalled.push(attempt),
                 Output::Act(Action::RenewCredentials { rejected, challenge, is_suspicion }) => {
                     self.credentials_asked += 1;
                     self.rejected = rejected;

@@ -501,6 +501,8 @@ impl Bench {
                 }
                 Output::Act(Action::Closed) => self.closed = true,
                 Output::Act(Action::Dial { attempt }) => self.dialing = Some(attempt),
+                // As if all of it had been sent.
+                Output::Act(Action::Recall { .. }) => {}
                 Output::Act(Action::RenewCredentials { rejected, .. }) => {
                     self.asks_credentials = Some(rejected);
                 }

@@ -269,6 +269,8 @@ impl MachineWorld {
                 let wait = if slow { Duration::from_secs(5) } else { Duration::from_millis(2) };
                 self.schedule(self.now + wait, DueHappening::Connected(attempt, is_up));
             }
+            // As if all of it had been sent.
+            Action::Recall { .. } => {}
             Action::RenewCredentials { rejected, .. } => {
                 let works = self.rng.below(10) > 0 || self.is_healed;
                 let wait = self.rng.between(Duration::ZERO, Duration::from_secs(2));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Calls;
 use crate::answer::{PostReading, status};
 use crate::event::Event;
-use crate::exchange::{Awaited, Ending, Exchange, Purpose, State, Then, Via, Waiting};
+use crate::exchange::{Awaited, Ending, Exchange, Phase, Purpose, State, Then, Via, Waiting};
 use crate::failure::{Cause, Delivery, Failure};
 use crate::ids::{AttemptId, ExchangeId, Generation};
 use crate::link::base::Base;
@@ -17,7 +17,7 @@ use crate::link::own_request::{OwnOutcome, OwnReply, OwnRequest};
 use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
-use crate::output::{Output, PeerNews};
+use crate::output::{Action, Output, PeerNews};
 
 impl Calls {
     /// L22: holds unsafe calls, because a request met trouble at the server.
@@ -37,7 +37,24 @@ impl Calls {
             cx.tell(Event::CallsHeld { until });
         }
         cx.then(CallEffect::SetProbationAlarm);
+        if base.admission.probation.is_on() {
+            self.recall(base);
+        }
         is_news
+    }
+
+    /// Takes unsafe calls back that were let out and may not have gone out: they wait for a connection.
+    fn recall(&self, base: &mut Base) {
+        for exchange in self.iter() {
+            let out = exchange.live().filter(|live| live.via == Via::Post);
+            if let Some(live) = out
+                && matches!(live.phase, Phase::Asked)
+                && exchange.origin.is_application()
+                && !self.is_safe(base, exchange)
+            {
+                base.cx.act(Action::Recall { attempt: live.attempt });
+            }
+        }
     }
 
     /// Takes in what another link of this server found out.

@@ -60,7 +60,8 @@ impl Reach {
         failure: &Failure,
         is_headless: bool,
     ) {
-        if failure.cause.is_misbehaviour() || failure.cause == Cause::ConnectionGone {
+        let says_nothing = matches!(failure.cause, Cause::ConnectionGone | Cause::Withheld);
+        if failure.cause.is_misbehaviour() || says_nothing {
             return;
         }
         self.begin_incident();
