@@ -10,6 +10,7 @@ use ridethrough::error::CallError;
 use ridethrough_core::hints::OperatorHints;
 use ridethrough_core::{DoubtForm, DoubtRepeat};
 use ridethrough_oauth::Account;
+use ridethrough_wire::message::MOST_LINE;
 use ridethrough_wire::secrets::Secrets;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
@@ -22,7 +23,7 @@ use crate::hidden::Hidden;
 use crate::lines::Lines;
 use crate::login::{LoginAdvice, LoginFlow};
 use crate::news::Detail;
-use crate::router::{LINE_LIMIT, Router, Settings};
+use crate::router::{Router, Settings};
 
 /// An MCP server for one host, in front of a client.
 #[must_use = "a bridge does nothing until it is run"]
@@ -159,7 +160,7 @@ impl Bridge {
     {
         let client = self.settings.client.clone();
         let mut router = Router::new(self.settings, writer);
-        let mut lines = Lines::new(reader, LINE_LIMIT);
+        let mut lines = Lines::new(reader, MOST_LINE);
         let mut stop = pin!(stop.fuse());
         let (ended, served) = tokio::select! {
             biased;

@@ -1,75 +1,32 @@
-//! The lines of the host, cut out of a stream of bytes.
-//!
-//! It never holds more of a line than its limit. A line that is too long for a message, but not too long to
-//! be held, is still handed over, so that it can be answered under its own id.
+//! The lines of the host, as they come.
 
-use bytes::Bytes;
-use ridethrough_wire::line_buffer::{LineBuffer, is_blank};
+use ridethrough_wire::line_buffer::{BoundedLines, Line};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Reads what the host writes, line by line.
 pub(crate) struct Lines<R> {
     source: R,
-    buffer: LineBuffer,
-    /// Whether the beginning of this line was dropped.
-    is_skipping: bool,
-    limit: usize,
-}
-
-/// One line that is not blank.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
-    /// A line that was longer than the limit.
-    Lost,
-    /// A whole line, without its end.
-    Whole(Bytes),
+    lines: BoundedLines,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Creates a reader of lines of up to `limit` bytes.
     pub(crate) fn new(source: R, limit: usize) -> Self {
-        Self { source, buffer: LineBuffer::default(), is_skipping: false, limit }
+        Self { source, lines: BoundedLines::new(limit) }
     }
 
     /// Waits for the next line; `None` when the host has closed its end, or reading failed. What comes before
     /// the end of the stream is a line too, whole or lost. Nothing is lost if the future is dropped.
     pub(crate) async fn next(&mut self) -> Option<Line> {
         loop {
-            if let Some(line) = self.cut() {
+            if let Some(line) = self.lines.cut() {
                 return Some(line);
             }
-            match self.source.read_buf(self.buffer.room()).await {
+            match self.source.read_buf(self.lines.room()).await {
                 Ok(1..) => {}
-                Ok(0) | Err(_) => return self.last(),
+                Ok(0) | Err(_) => return self.lines.cut_last(),
             }
         }
-    }
-
-    /// Takes the line that the end of the stream cuts off.
-    fn last(&mut self) -> Option<Line> {
-        let rest = self.buffer.take().freeze();
-        if std::mem::take(&mut self.is_skipping) {
-            Some(Line::Lost)
-        } else {
-            (!is_blank(&rest)).then_some(Line::Whole(rest))
-        }
-    }
-
-    fn cut(&mut self) -> Option<Line> {
-        while let Some(line) = self.buffer.cut() {
-            if std::mem::take(&mut self.is_skipping) || line.len() > self.limit {
-                return Some(Line::Lost);
-            }
-            // The carriage return of a Windows line end is white space in JSON.
-            if !is_blank(&line) {
-                return Some(Line::Whole(line.freeze()));
-            }
-        }
-        if self.is_skipping || self.buffer.held().len() > self.limit {
-            self.is_skipping = true;
-            self.buffer.clear();
-        }
-        None
     }
 }
 

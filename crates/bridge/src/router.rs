@@ -23,6 +23,7 @@ use futures_util::{FutureExt, StreamExt};
 use ridethrough::event::{Delivered, Events, Inbox, Seen};
 use ridethrough::{Client, Era, Error};
 use ridethrough_core::{QuestionId, RepeatGuard};
+use ridethrough_wire::line_buffer::Line;
 use ridethrough_wire::message::Message;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
@@ -34,7 +35,7 @@ use crate::calls::{Calls, Finished};
 use crate::catalogue::Catalogue;
 use crate::gauge::Ask;
 use crate::hidden::Hidden;
-use crate::lines::{Line, Lines};
+use crate::lines::Lines;
 use crate::lists::{Fetched, Kind, Lists};
 use crate::login::{LoginFlow, LoginNews};
 use crate::manner::Manner;
@@ -368,11 +369,6 @@ async fn at(moment: Option<Instant>) {
     }
 }
 
-/// The longest line that is held: several times the largest message that is passed on, so that a host that
-/// sends too much can be told so under the id of its request.
-pub(crate) const LINE_LIMIT: usize = 4 * MESSAGE_LIMIT;
-/// The largest message of the host.
-const MESSAGE_LIMIT: usize = 16 << 20;
 /// How many inputs are handled before the other sources are looked at.
 const CROWD: usize = 32;
 

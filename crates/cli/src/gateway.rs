@@ -14,7 +14,6 @@ mod principals;
 mod reload;
 mod seal_key;
 mod socket;
-mod stdio;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,7 +22,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use ridethrough_core::{DoubtForm, DoubtRepeat};
 use ridethrough_gateway::{Gateway, GatewayNews, GatewaySettings, ListStore, NameStore, Notice};
-use ridethrough_server::{Server, Tls};
+use ridethrough_server::{Server, Settings, Tls, serve_lines};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::runtime;
@@ -180,7 +179,7 @@ impl GatewayArgs {
                 match front {
                     Front::Stdio => {
                         let _status = status("stdio");
-                        on_stdio(&gateway, &mut stop).await
+                        on_stdio(&gateway, (doubt, repeat), &mut stop).await
                     }
                     Front::Http(access) => {
                         let listener = self.http.listen.bind().await?;
@@ -291,8 +290,14 @@ enum Front {
 }
 
 /// Serves a host on stdin and stdout until it leaves, or a signal comes.
-async fn on_stdio(gateway: &Gateway, stop: &mut ExposeStop) -> Result<ExitCode> {
-    let serving = stdio::serve(gateway, tokio::io::stdin(), tokio::io::stdout());
+async fn on_stdio(
+    gateway: &Gateway,
+    (doubt, repeat): (DoubtForm, DoubtRepeat),
+    stop: &mut ExposeStop,
+) -> Result<ExitCode> {
+    let settings = Settings::default().doubt(doubt).doubt_repeat(repeat);
+    let (stdin, stdout) = (tokio::io::stdin(), tokio::io::stdout());
+    let serving = serve_lines(gateway.clone(), settings, |_| {}, stdin, stdout);
     let code = tokio::select! {
         // A host that reads no more has left, too.
         _ = serving => 0,

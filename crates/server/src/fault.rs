@@ -1,11 +1,13 @@
 //! What clients get in place of an answer of the backend.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use ridethrough_core::{Doubt, DoubtForm};
-use ridethrough_wire::message::{Answer, Id, Json};
+use ridethrough_wire::message::{Answer, Id, Json, code};
 use serde_json::{Value, json};
 
-use crate::backend::Ending;
+use crate::backend::{Ending, Unavailable};
 use crate::calls::Call;
 
 /// The reason why a session is over.
@@ -66,10 +68,29 @@ pub(crate) fn error(id: Option<&Id>, code: i64, message: &str, data: Option<Valu
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into()
 }
 
+/// Returns the error that says that a request cannot be taken now, and that nothing was run.
+///
+/// A status says nothing of whether a call has run, because proxies make it too. That the error names the request
+/// and says `mayHaveRun: false` is the proof.
+pub(crate) fn unavailable(id: Option<&Id>, why: &Unavailable) -> Bytes {
+    let Unavailable { what, retry_after } = why;
+    let seconds = whole_seconds(*retry_after).max(1);
+    let message = format!("{what}; nothing was run; come again in {seconds} s");
+    let data = json!({
+        "kind": "unavailable",
+        "mayHaveRun": false,
+        "retryAfterMs": seconds * 1000,
+    });
+    error(id, code::SERVER_ERROR, &message, Some(data))
+}
+
+/// Returns a time in whole seconds, rounded up, so that a client never comes back too early.
+pub(crate) fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::calls::NewCalls;
     use crate::parts::ParsedMessage;

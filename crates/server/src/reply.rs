@@ -16,7 +16,7 @@ use ridethrough_wire::message::code;
 use crate::access::Closed;
 use crate::backend::Unavailable;
 use crate::calls::{LONGEST_ID, MOST_CALLS, NotTaken};
-use crate::fault::error;
+use crate::fault::{self, error, whole_seconds};
 use crate::headers::{EVENTS, JSON};
 use crate::page::Page;
 use crate::parts::{MOST_PARTS, Unreadable};
@@ -150,20 +150,9 @@ pub(crate) fn metadata(resource: &ProtectedResource) -> Reply {
 
 /// Returns 503: the request cannot be taken now, and nothing was run. `Retry-After` is rounded up, and is at least
 /// a second, so that a client never comes back too early.
-///
-/// A status says nothing of whether a call has run, because proxies make it too. That the error names the request
-/// and says `mayHaveRun: false` is the proof.
 pub(crate) fn unavailable(id: Option<&Id>, why: &Unavailable) -> Reply {
-    let Unavailable { what, retry_after } = why;
-    let seconds = whole_seconds(*retry_after).max(1);
-    let message = format!("{what}; nothing was run; come again in {seconds} s");
-    let data = serde_json::json!({
-        "kind": "unavailable",
-        "mayHaveRun": false,
-        "retryAfterMs": seconds * 1000,
-    });
-    let body = error(id, code::SERVER_ERROR, &message, Some(data));
-    come_again(json(StatusCode::SERVICE_UNAVAILABLE, body), *retry_after)
+    let body = fault::unavailable(id, why);
+    come_again(json(StatusCode::SERVICE_UNAVAILABLE, body), why.retry_after)
 }
 
 /// Adds `Retry-After`, rounded up to whole seconds, of which there is at least one.
@@ -225,18 +214,9 @@ pub(crate) fn only_post() -> Reply {
 /// Returns the answer to a body that is refused. Nothing of it was run.
 pub(crate) fn not_taken(why: Refused) -> Reply {
     match why {
-        Refused::NotTaken(NotTaken::InUse) => {
-            wrong("a call with this id is under way; ids are used once")
-        }
-        Refused::NotTaken(NotTaken::TooLong) => {
-            wrong(&format!("an id and a progress token may have {LONGEST_ID} bytes"))
-        }
-        Refused::NotTaken(NotTaken::TooMany) => {
-            let message = format!(
-                "{MOST_CALLS} calls of this session may be under way at once; nothing was run; \
-                 come again when some are answered"
-            );
-            refusal(StatusCode::TOO_MANY_REQUESTS, code::SERVER_ERROR, &message)
+        Refused::NotTaken(why) => {
+            let (status, code, message) = not_taken_words(why);
+            refusal(status, code, &message)
         }
         Refused::Unreadable(Unreadable::Ambiguous) => {
             wrong("a member by which requests are told apart is there twice; nothing was run")
@@ -249,6 +229,24 @@ pub(crate) fn not_taken(why: Refused) -> Reply {
         Refused::Unreadable(Unreadable::TooMany) => {
             let message = format!("a batch may have {MOST_PARTS} messages; nothing was run");
             refusal(StatusCode::PAYLOAD_TOO_LARGE, code::INVALID_REQUEST, &message)
+        }
+    }
+}
+
+/// Returns why a call is refused: a status, a code, and words.
+pub(crate) fn not_taken_words(why: NotTaken) -> (StatusCode, i64, String) {
+    let wrong = |words: String| (StatusCode::BAD_REQUEST, code::INVALID_REQUEST, words);
+    match why {
+        NotTaken::InUse => wrong("a call with this id is under way; ids are used once".to_owned()),
+        NotTaken::TooLong => {
+            wrong(format!("an id and a progress token may have {LONGEST_ID} bytes"))
+        }
+        NotTaken::TooMany => {
+            let message = format!(
+                "{MOST_CALLS} calls of this session may be under way at once; nothing was run; \
+                 come again when some are answered"
+            );
+            (StatusCode::TOO_MANY_REQUESTS, code::SERVER_ERROR, message)
         }
     }
 }
@@ -279,10 +277,6 @@ fn reply(status: StatusCode, body: UnsyncBoxBody<Bytes, Infallible>) -> Reply {
     let mut reply = Response::new(body);
     *reply.status_mut() = status;
     reply
-}
-
-fn whole_seconds(time: Duration) -> u64 {
-    time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }
 
 /// The size below which a copy is cheaper than a write in pieces.

@@ -29,15 +29,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures_util::stream::{self, Stream};
+use futures_util::{StreamExt, future};
 use http::{HeaderMap, StatusCode};
 use ridethrough_wire::message::{Answer, Id, Message, code};
 use ridethrough_wire::stateless::{DISCOVER, REVISION, discovered};
 
 use crate::backend::{Caller, Unavailable};
 use crate::connections::Connection;
+use crate::fault;
 use crate::headers::Headers;
 use crate::parts::ParsedMessage;
-use crate::posted::{Posted, Refused};
+use crate::posted::Posted;
 use crate::reply::{self, Reply};
 use crate::session::Undelivered;
 use crate::sessions::Sessions;
@@ -47,20 +51,56 @@ use call::StatelessCall;
 use conversation::{NotOpened, SharedConversation};
 use holds::Holds;
 use listening::Listening;
-use listens::{Filter, LISTEN, MOST_RESOURCES};
+pub(crate) use listens::LISTEN;
+use listens::{Filter, MOST_RESOURCES};
 use question::CallState;
 use refusal::{Refusal, supported};
 pub use rehearsal::{StateContents, StateRehearsal, StateSubject};
 use request::Request;
 pub use seal::{Digest, subject as call_digest};
-use sender::is_stateless;
-use writing::CallWriter;
+pub(crate) use sender::is_stateless;
+use writing::{CallWriter, Last};
 
 /// Answers stateless requests.
 pub(crate) struct Stateless {
     sessions: Arc<Sessions>,
     shared: Mutex<HashMap<Caller, Slot>>,
     holds: Arc<Holds>,
+}
+
+/// How a request came in.
+enum Way<'a> {
+    Http { headers: &'a HeaderMap, carries: Carries, connection: &'a Connection },
+    Line,
+}
+
+/// What became of a request so far.
+enum Begun {
+    Answered(Last),
+    Call(CallWriter, Box<StatelessCall>),
+    Listening(Listening),
+}
+
+impl Way<'_> {
+    /// The headers that repeat parts of the request, if it has any.
+    const fn headers(&self) -> Option<&HeaderMap> {
+        match self {
+            Self::Http { headers, .. } => Some(headers),
+            Self::Line => None,
+        }
+    }
+
+    /// Whether more than an answer can be sent.
+    fn carries_more(&self) -> bool {
+        !matches!(self, Self::Http { carries: Carries::Answers, .. })
+    }
+
+    /// Notes that the way serves this session.
+    fn serves(&self, session: u64) {
+        if let Self::Http { connection, .. } = self {
+            connection.serves(session);
+        }
+    }
 }
 
 /// The conversation of a principal at one endpoint. It is locked while one is opened.
@@ -95,39 +135,70 @@ impl Stateless {
         }
     }
 
-    /// Answers a posted body.
+    /// Answers a body that came by HTTP.
     pub(crate) async fn answer(
         &self,
         headers: &HeaderMap,
         caller: &Caller,
-        mut posted: Posted,
+        posted: Posted,
         carries: Carries,
         connection: &Connection,
     ) -> Reply {
-        let Some(ParsedMessage { message, .. }) = posted.parts.pop() else {
-            return reply::wrong("this is no JSON-RPC message");
-        };
-        let (id, method, params) = match message {
-            Message::Request { id, method, params } => (id, method, params),
+        match posted.parts.first().map(|part| &part.message) {
+            Some(Message::Request { .. }) => {}
             // This revision has no notification that a client would send by HTTP.
-            Message::Notification { .. } => return reply::empty(StatusCode::ACCEPTED),
-            Message::Response { .. } => {
+            Some(Message::Notification { .. }) => return reply::empty(StatusCode::ACCEPTED),
+            Some(Message::Response { .. }) => {
                 let why = "answers to questions come in `inputResponses`, with the call repeated";
                 return reply::wrong(why);
             }
+            None => return reply::wrong("this is no JSON-RPC message"),
+        }
+        match self.begin(Way::Http { headers, carries, connection }, caller, posted).await {
+            Begun::Answered(last) => last.reply(),
+            Begun::Call(writer, call) => writer.reply(call, carries).await,
+            Begun::Listening(listening) => writing::changes(listening),
+        }
+    }
+
+    /// Answers a request that came on a line, by lines of which the last is the answer. Dropping the stream cancels
+    /// the request.
+    pub(crate) fn lines(
+        self: &Arc<Self>,
+        caller: Caller,
+        request: ParsedMessage,
+    ) -> impl Stream<Item = Bytes> + Send + 'static {
+        let this = self.clone();
+        let begun = async move {
+            match this.begin(Way::Line, &caller, Posted::of(request)).await {
+                Begun::Answered(last) => stream::iter([last.pieces]).boxed(),
+                Begun::Call(writer, call) => writer.pieces(call).filter_map(future::ready).boxed(),
+                Begun::Listening(it) => writing::told(it).filter_map(future::ready).boxed(),
+            }
+        };
+        stream::once(begun).flatten().map(|pieces| pieces.concat().into())
+    }
+
+    /// Begins to answer a request.
+    async fn begin(&self, way: Way<'_>, caller: &Caller, mut posted: Posted) -> Begun {
+        let Some(ParsedMessage { message: Message::Request { id, method, params }, .. }) =
+            posted.parts.pop()
+        else {
+            let why = "this is no JSON-RPC message";
+            return Begun::Answered(Last::refusal(None, code::INVALID_REQUEST, why));
         };
         let caller = &caller.clone().stateless();
         let understands = self.sessions.understands_stateless();
-        let reading = Request::read(headers, &id, method, params, carries, understands);
+        let reading = Request::read(way.headers(), &id, method, params, understands);
         let mut request = match reading.await {
             Some(Ok(request)) => request,
             Some(Err(refusal)) => return refused(&id, refusal),
-            None => return reply::no_place(Some(&id), "the server is being stopped"),
+            None => return unavailable(&id, &reply::full("the server is being stopped")),
         };
         if !request.round.is_held(&self.holds)
             && let Err(stopping) = self.sessions.check_begins()
         {
-            return reply::unavailable(Some(&id), &stopping);
+            return unavailable(&id, &stopping);
         }
         // A conversation may end between the moment that it is found and the moment that it is used. What was
         // not sent can be sent in another.
@@ -135,39 +206,39 @@ impl Stateless {
             let conversation = match self.conversation(caller).await {
                 Ok(conversation) => conversation,
                 Err(NotOpened::Refused(refusal)) => {
-                    let refusal = answers::written(&request.id, &refusal, "", None);
-                    return reply::pieces(StatusCode::OK, refusal);
+                    return Begun::Answered(Last::ok(answers::written(&id, &refusal, "", None)));
                 }
-                Err(NotOpened::Unavailable(unavailable)) => {
-                    return reply::unavailable(Some(&request.id), &unavailable);
-                }
+                Err(NotOpened::Unavailable(why)) => return unavailable(&id, &why),
             };
-            connection.serves(conversation.session.number);
+            way.serves(conversation.session.number);
             let done = match &*request.method {
                 DISCOVER => Ok(discover(&request, &conversation)),
+                LISTEN if !way.carries_more() => Ok(Begun::Answered(Last {
+                    status: StatusCode::NOT_ACCEPTABLE,
+                    ..Last::refusal(None, code::SERVER_ERROR, NO_EVENTS)
+                })),
                 LISTEN => Ok(listen(&request, conversation).await),
-                _ => self.call(headers, caller, &mut request, conversation, &mut posted).await,
+                _ => self.call(&way, caller, &mut request, conversation, &mut posted).await,
             };
-            if let Ok(reply) = done {
-                return reply;
+            if let Ok(begun) = done {
+                return begun;
             }
         }
         let what = format!("`{}` has ended", self.sessions.name());
-        reply::unavailable(
-            Some(&request.id),
-            &Unavailable { what, retry_after: Duration::from_secs(1) },
-        )
+        unavailable(&id, &Unavailable { what, retry_after: Duration::from_secs(1) })
     }
 
     async fn call(
         &self,
-        headers: &HeaderMap,
+        way: &Way<'_>,
         caller: &Caller,
         request: &mut Request,
         conversation: Arc<SharedConversation>,
         posted: &mut Posted,
-    ) -> Result<Reply, ConversationOver> {
-        if let Err(refusal) = request.check_arguments(headers, &conversation).await {
+    ) -> Result<Begun, ConversationOver> {
+        if let Some(headers) = way.headers()
+            && let Err(refusal) = request.check_arguments(headers, &conversation).await
+        {
             return Ok(refused(&request.id, refusal));
         }
         let writer = CallWriter { holds: self.holds.clone(), principal: seal::principal(caller) };
@@ -204,24 +275,28 @@ impl Stateless {
                     gathers,
                     is_over,
                 };
-                Ok(writer.reply(call, request.carries).await)
+                Ok(Begun::Call(writer, Box::new(call)))
             }
             Err(Undelivered::Over) => Err(ConversationOver),
-            Err(Undelivered::NotTaken(why)) => Ok(reply::not_taken(Refused::NotTaken(why))),
+            Err(Undelivered::NotTaken(why)) => {
+                let (status, code, words) = reply::not_taken_words(why);
+                let last = Last::refusal(Some(&request.id), code, &words);
+                Ok(Begun::Answered(Last { status, ..last }))
+            }
             Err(Undelivered::TooLate) => {
-                Ok(reply::no_place(Some(&request.id), "the server reads nothing"))
+                Ok(unavailable(&request.id, &reply::full("the server reads nothing")))
             }
         }
     }
 
     /// Goes on with a call that was held, for a client that came back.
-    async fn resume(&self, writer: CallWriter, request: &mut Request, state: &str) -> Reply {
+    async fn resume(&self, writer: CallWriter, request: &mut Request, state: &str) -> Begun {
         match self.holds.take(state, &writer.principal, &request.round.subject) {
             Ok(mut call) => {
                 let responses = request.round.responses.take();
                 call.resume(request.id.clone(), request.sender.clone(), responses).await;
                 request.forget_body();
-                writer.reply(call, request.carries).await
+                Begun::Call(writer, Box::new(call))
             }
             Err(why) => refused(&request.id, Refusal::new(code::INVALID_PARAMS, &why.to_string())),
         }
@@ -270,20 +345,13 @@ fn is_in_use(slot: &Slot) -> bool {
 /// The conversation ended before a call was sent.
 struct ConversationOver;
 
-fn discover(request: &Request, conversation: &SharedConversation) -> Reply {
+fn discover(request: &Request, conversation: &SharedConversation) -> Begun {
     let result = Answer::Result(discovered(&conversation.initialized, &supported()));
     let server = conversation.server.as_ref();
-    reply::pieces(StatusCode::OK, answers::written(&request.id, &result, DISCOVER, server))
+    Begun::Answered(Last::ok(answers::written(&request.id, &result, DISCOVER, server)))
 }
 
-async fn listen(request: &Request, conversation: Arc<SharedConversation>) -> Reply {
-    if request.carries == Carries::Answers {
-        return reply::refusal(
-            StatusCode::NOT_ACCEPTABLE,
-            code::SERVER_ERROR,
-            "a subscription is answered with `text/event-stream`",
-        );
-    }
+async fn listen(request: &Request, conversation: Arc<SharedConversation>) -> Begun {
     let filter = Filter::read(Some(&request.params));
     let Some(filter) = filter.filter(|it| it.resources.len() <= MOST_RESOURCES) else {
         let why =
@@ -291,26 +359,34 @@ async fn listen(request: &Request, conversation: Arc<SharedConversation>) -> Rep
         return refused(&request.id, Refusal::new(code::INVALID_PARAMS, &why));
     };
     match Listening::begin(conversation, request.id.clone(), filter).await {
-        Some(listening) => writing::changes(listening),
-        None => reply::refusal(
-            StatusCode::TOO_MANY_REQUESTS,
-            code::SERVER_ERROR,
-            "too many subscriptions are open; end one first",
-        ),
+        Some(listening) => Begun::Listening(listening),
+        None => {
+            let why = "too many subscriptions are open; end one first";
+            let last = Last::refusal(Some(&request.id), code::SERVER_ERROR, why);
+            Begun::Answered(Last { status: StatusCode::TOO_MANY_REQUESTS, ..last })
+        }
     }
 }
 
-fn refused(id: &Id, refusal: Refusal) -> Reply {
+fn refused(id: &Id, refusal: Refusal) -> Begun {
     let (status, body) = refusal.answer(id);
-    reply::json(status, body)
+    Begun::Answered(Last { status, ..Last::ok(vec![body]) })
+}
+
+/// Returns the answer to a request that cannot be taken now.
+fn unavailable(id: &Id, why: &Unavailable) -> Begun {
+    let retry_after = Some(why.retry_after);
+    let last = Last::ok(vec![fault::unavailable(Some(id), why)]);
+    Begun::Answered(Last { status: StatusCode::SERVICE_UNAVAILABLE, retry_after, ..last })
 }
 
 /// Returns the answer to a call whose URLs were not visited.
-fn not_visited(id: &Id) -> Reply {
+fn not_visited(id: &Id) -> Begun {
     let why = "the call was not sent: a page must be visited first, and that was declined";
     let answer = Answer::refusal(code::INTERNAL_ERROR, why);
-    reply::pieces(StatusCode::OK, answers::written(id, &answer, "", None))
+    Begun::Answered(Last::ok(answers::written(id, &answer, "", None)))
 }
 
+const NO_EVENTS: &str = "a subscription is answered with `text/event-stream`";
 /// How many principals are remembered before those without a conversation are forgotten.
 const MANY: usize = 1000;

@@ -1,6 +1,6 @@
-//! A buffer of bytes that are to be cut into lines.
+//! Buffers of bytes that are to be cut into lines.
 //!
-//! It reads nothing itself and knows no limit: the reader asks how much it holds. No byte is searched twice.
+//! They read nothing themselves. No byte is searched twice.
 
 use bytes::{Bytes, BytesMut};
 
@@ -70,6 +70,64 @@ impl LineBuffer {
     pub fn clear(&mut self) {
         self.unread.clear();
         self.searched = 0;
+    }
+}
+
+/// Lines of which no more is held than a limit.
+#[derive(Debug)]
+pub struct BoundedLines {
+    buffer: LineBuffer,
+    /// Whether the beginning of this line was dropped.
+    is_skipping: bool,
+    limit: usize,
+}
+
+/// One line that is not blank.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A line that was longer than the limit.
+    Lost,
+    /// A whole line, without its end.
+    Whole(Bytes),
+}
+
+impl BoundedLines {
+    /// Creates a buffer of lines of up to `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self { buffer: LineBuffer::default(), is_skipping: false, limit }
+    }
+
+    /// Returns the buffer to read into, with room for one read.
+    pub fn room(&mut self) -> &mut BytesMut {
+        self.buffer.room()
+    }
+
+    /// Takes out the next line whose end has come.
+    pub fn cut(&mut self) -> Option<Line> {
+        while let Some(line) = self.buffer.cut() {
+            if std::mem::take(&mut self.is_skipping) || line.len() > self.limit {
+                return Some(Line::Lost);
+            }
+            // The carriage return of a Windows line end is white space in JSON.
+            if !is_blank(&line) {
+                return Some(Line::Whole(line.freeze()));
+            }
+        }
+        if self.is_skipping || self.buffer.held().len() > self.limit {
+            self.is_skipping = true;
+            self.buffer.clear();
+        }
+        None
+    }
+
+    /// Takes out the line that the end of the stream cuts off.
+    pub fn cut_last(&mut self) -> Option<Line> {
+        let rest = self.buffer.take().freeze();
+        if std::mem::take(&mut self.is_skipping) {
+            Some(Line::Lost)
+        } else {
+            (!is_blank(&rest)).then_some(Line::Whole(rest))
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ridethrough::event::Delivered;
 use ridethrough::{Call, Era};
 use ridethrough_core::{CallError, Kind as Ending, Outcome, QuestionId};
-use ridethrough_wire::message::code::INVALID_REQUEST;
+use ridethrough_wire::line_buffer::Line;
 use ridethrough_wire::message::{
     Answer, HostMessage, Id, Json, Message, notification, reserved, splice,
 };
@@ -13,12 +13,11 @@ use tokio::io::AsyncWrite;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
+use super::Router;
 use super::ending::outcome;
 use super::greet::WITHIN;
 use super::log_in::Entry;
-use super::{MESSAGE_LIMIT, Router};
 use crate::calls::{Asked, End, Finished};
-use crate::lines::Line;
 use crate::lists::{Kind, Page};
 use crate::login::{self, Gate, Passed, Wait};
 use crate::modern::{Question, Sender};
@@ -27,17 +26,9 @@ use crate::{fault, greeting};
 
 impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn take_line(&mut self, line: Line) {
-        let Line::Whole(text) = line else { return self.outbox.answer(None, &too_large()) };
-        let is_too_large = text.len() > MESSAGE_LIMIT;
-        for message in HostMessage::read(&text) {
+        for message in HostMessage::of_line(&line) {
             match message {
                 HostMessage::Unfit { id, answer } => self.outbox.answer(id.as_ref(), &answer),
-                HostMessage::Fit { message: Message::Request { id, .. }, .. } if is_too_large => {
-                    self.outbox.answer(Some(id.json()), &too_large());
-                }
-                // A notification or an answer that is too large is dropped: the host does not wait for a
-                // reply.
-                HostMessage::Fit { .. } if is_too_large => {}
                 HostMessage::Fit { message, .. } => self.held.push_back(message),
             }
         }
@@ -352,10 +343,6 @@ fn marked(list: &Json) -> Json {
 
 fn empty() -> Answer {
     Answer::Result(Json::empty_object())
-}
-
-fn too_large() -> Answer {
-    Answer::refusal(INVALID_REQUEST, "the message was not sent: it is larger than 16 MiB")
 }
 
 /// How long a host waits for a list of a server that was never reached: hosts begin with the lists of all

@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use ridethrough::Client;
 use ridethrough::transport::{Failure, Reply, Transport, TransportRequest};
 use ridethrough_core::ExchangeId;
-use ridethrough_wire::message::Json;
+use ridethrough_wire::message::{Json, MOST_LINE};
 use tokio::io::{DuplexStream, duplex};
 use tokio::time::{advance, timeout};
 
@@ -69,7 +69,7 @@ fn served() -> (Router<DuplexStream>, Lines<DuplexStream>, [DuplexStream; 2]) {
     let ((said, source), (heard, sink)) = (duplex(64), duplex(64));
     let (_, asks) = mpsc::unbounded_channel();
     let router = Router::new(Settings::new(client, asks), sink);
-    (router, Lines::new(source, LINE_LIMIT), [said, heard])
+    (router, Lines::new(source, MOST_LINE), [said, heard])
 }
 
 fn subject() -> Subject {

@@ -14,7 +14,6 @@ use super::sender::{Kept, Sender, passed_on};
 use crate::aside::aside;
 use crate::headers::Headers;
 use crate::parts::ParsedMessage;
-use crate::streams::Carries;
 
 /// A request that was checked.
 pub(crate) struct Request {
@@ -22,7 +21,6 @@ pub(crate) struct Request {
     pub(crate) method: Box<str>,
     /// Dropped when the request was passed on: its call may run for long.
     pub(crate) params: Json,
-    pub(crate) carries: Carries,
     pub(crate) sender: Sender,
     tool: Option<ToolCall>,
     pub(crate) round: Round,
@@ -48,26 +46,28 @@ pub(crate) struct Round {
 }
 
 impl Request {
-    /// Reads a request, and checks what can be checked without the backend; `None` if the server is ending.
+    /// Reads a request, and checks what can be checked without the backend; `None` if the server is ending. By
+    /// HTTP it came with headers that must agree with it.
     pub(crate) async fn read(
-        headers: &HeaderMap,
+        headers: Option<&HeaderMap>,
         id: &Id,
         method: Box<str>,
         params: Option<Json>,
-        carries: Carries,
         understands: bool,
     ) -> Option<Result<Self, Refusal>> {
         let params = params.unwrap_or_else(Json::empty_object);
-        let (headers, id, size) = (headers.clone(), id.clone(), params.as_bytes().len());
+        let (headers, id, size) = (headers.cloned(), id.clone(), params.as_bytes().len());
         let read = move || {
-            let sender = Sender::read(Some(&params), Headers(&headers).version())?;
-            routing::check(&headers, &method, Some(&params))?;
+            let sender = Sender::read(Some(&params), headers.as_ref().map(Headers))?;
+            if let Some(headers) = &headers {
+                routing::check(headers, &method, Some(&params))?;
+            }
             if is_gone(&method, understands) {
                 return Err(Refusal::no_method(&method));
             }
             let (tool, mut round) = (tool(&method, &params), Round::read(&method, &params));
             round.is_understood = understands;
-            Ok(Self { id, method, params, carries, sender, tool, round })
+            Ok(Self { id, method, params, sender, tool, round })
         };
         aside(size, read).await
     }

@@ -8,6 +8,7 @@ use ridethrough_wire::message::{Json, LogLevel, code};
 use ridethrough_wire::stateless::{Offers, REVISION};
 
 use super::refusal::Refusal;
+use crate::headers::Headers;
 
 /// The sender of a request, as it describes itself.
 #[derive(Clone, Debug)]
@@ -23,8 +24,12 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// Reads the sender of a request. `named` is the revision that its header names.
-    pub(crate) fn read(params: Option<&Json>, named: Option<&str>) -> Result<Self, Refusal> {
+    /// Reads the sender of a request. By HTTP it came with headers, one of which must name the revision, too.
+    pub(crate) fn read(
+        params: Option<&Json>,
+        headers: Option<Headers<'_>>,
+    ) -> Result<Self, Refusal> {
+        let named = headers.as_ref().and_then(Headers::version);
         let meta = params.and_then(|params| params.member("_meta"));
         let keys = [VERSION, CAPABILITIES, LOG_LEVEL, "progressToken", CLIENT_INFO];
         let [version, capabilities, level, token, client] =
@@ -39,12 +44,14 @@ impl Sender {
             return Err(Refusal::incomplete(CAPABILITIES));
         };
         match named {
-            None => return Err(Refusal::header("`MCP-Protocol-Version` is missing")),
+            None if headers.is_some() => {
+                return Err(Refusal::header("`MCP-Protocol-Version` is missing"));
+            }
             Some(named) if named != version => {
                 return Err(Refusal::header("`MCP-Protocol-Version` is not what `_meta` says"));
             }
-            Some(_) if version != REVISION => return Err(Refusal::unsupported(&version)),
-            Some(_) => {}
+            _ if version != REVISION => return Err(Refusal::unsupported(&version)),
+            _ => {}
         }
         if token.as_ref().is_some_and(|token| token.as_bytes().len() > LONGEST_TOKEN) {
             return Err(Refusal::new(code::INVALID_PARAMS, "the progress token is too long"));
@@ -141,7 +148,7 @@ mod tests {
             format!(r#"{{"{VERSION}":"{REVISION}","{CAPABILITIES}":{{}},"progressToken":"t"}}"#);
         let params = Json::new(format!(r#"{{"_meta":{meta},"arguments":"large"}}"#)).unwrap();
 
-        let sender = Sender::read(Some(&params), Some(REVISION)).unwrap();
+        let sender = Sender::read(Some(&params), None).unwrap();
 
         let token = sender.token.unwrap();
         assert_eq!(token.as_str(), "\"t\"");

@@ -1,13 +1,14 @@
-//! Answers to stateless requests in HTTP: JSON if the answer comes first and soon, an event stream if
-//! anything comes before it.
+//! Answers to stateless requests: what comes before an answer and the answer, in pieces; and in HTTP, where that
+//! is JSON if the answer comes first and soon, or else an event stream.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::StreamExt;
+use futures_util::stream::{self, Stream};
 use http::StatusCode;
-use ridethrough_wire::message::Answer;
+use ridethrough_wire::message::{Answer, Id};
 use tokio::time::{Instant, timeout_at};
 
 use super::answers::written;
@@ -17,6 +18,7 @@ use super::listening::{Listening, Told};
 use super::question::input_required;
 use super::refusal::{over_quota, status_of};
 use super::seal::Digest;
+use crate::fault::error;
 use crate::reply::{self, Reply};
 use crate::streams::Carries;
 
@@ -26,11 +28,32 @@ pub(crate) struct CallWriter {
     pub(crate) principal: Digest,
 }
 
-/// The answer to a call.
-struct Last {
-    status: StatusCode,
-    retry_after: Option<Duration>,
-    pieces: Vec<Bytes>,
+/// The answer to a request.
+pub(crate) struct Last {
+    pub(crate) status: StatusCode,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) pieces: Vec<Bytes>,
+}
+
+impl Last {
+    pub(crate) const fn ok(pieces: Vec<Bytes>) -> Self {
+        Self { status: StatusCode::OK, retry_after: None, pieces }
+    }
+
+    /// Returns an answer that is an error.
+    pub(crate) fn refusal(id: Option<&Id>, code: i64, message: &str) -> Self {
+        let pieces = vec![error(id, code, message, None)];
+        Self { status: StatusCode::BAD_REQUEST, retry_after: None, pieces }
+    }
+
+    /// Returns the answer in HTTP.
+    pub(crate) fn reply(self) -> Reply {
+        let reply = reply::pieces(self.status, self.pieces);
+        match self.retry_after {
+            Some(wait) => reply::come_again(reply, wait),
+            None => reply,
+        }
+    }
 }
 
 /// The state of a call after an event.
@@ -41,8 +64,7 @@ enum Progressed {
 
 impl CallWriter {
     /// Answers with the events of a call. The call is cancelled if the client disconnects.
-    pub(crate) async fn reply(self, call: StatelessCall, carries: Carries) -> Reply {
-        let mut call = Box::new(call);
+    pub(crate) async fn reply(self, mut call: Box<StatelessCall>, carries: Carries) -> Reply {
         let until = Instant::now() + SOON;
         loop {
             let event = match carries {
@@ -55,13 +77,7 @@ impl CallWriter {
                     return self.events(Some(notice), call);
                 }
                 (Ok(event), _) => match self.step(call, event).await {
-                    Progressed::Done(Last { status, retry_after, pieces }) => {
-                        let reply = reply::pieces(status, pieces);
-                        return match retry_after {
-                            Some(wait) => reply::come_again(reply, wait),
-                            None => reply,
-                        };
-                    }
+                    Progressed::Done(last) => return last.reply(),
                     Progressed::GoesOn(same) => call = same,
                 },
             }
@@ -70,24 +86,32 @@ impl CallWriter {
 
     fn events(self, first: Option<Bytes>, call: Box<StatelessCall>) -> Reply {
         let first: Vec<_> = first.map(|notice| event(vec![notice])).into_iter().collect();
-        let rest = stream::unfold((self, Some(call)), |(answering, call)| async {
+        reply::event_stream(first, self.pieces(call).map(written_as_event))
+    }
+
+    /// Returns what comes of a call, each in pieces, of which the last is the answer; `None` stands for nothing that
+    /// has come for a while. Dropping the stream cancels the call.
+    pub(crate) fn pieces(
+        self,
+        call: Box<StatelessCall>,
+    ) -> impl Stream<Item = Option<Vec<Bytes>>> + Send + 'static {
+        stream::unfold((self, Some(call)), |(answering, call)| async {
             let mut call = call?;
             loop {
                 match call.next().await {
                     CallEvent::Notice(notice) => {
-                        return Some((event(vec![notice]), (answering, Some(call))));
+                        return Some((Some(vec![notice]), (answering, Some(call))));
                     }
-                    CallEvent::Silence => return Some((silence(), (answering, Some(call)))),
+                    CallEvent::Silence => return Some((None, (answering, Some(call)))),
                     last => match answering.step(call, last).await {
                         Progressed::Done(last) => {
-                            return Some((event(last.pieces), (answering, None)));
+                            return Some((Some(last.pieces), (answering, None)));
                         }
                         Progressed::GoesOn(same) => call = same,
                     },
                 }
             }
-        });
-        reply::event_stream(first, rest)
+        })
     }
 
     async fn step(&self, call: Box<StatelessCall>, event: CallEvent) -> Progressed {
@@ -112,24 +136,30 @@ impl CallWriter {
 
 /// Answers with the changes that a client listens for.
 pub(crate) fn changes(listening: Listening) -> Reply {
-    let first = event(vec![listening.acknowledgement()]);
-    let rest = stream::unfold(listening, |mut listening| async {
+    reply::event_stream(Vec::new(), told(listening).map(written_as_event))
+}
+
+/// Returns what a client that listens is told; `None` stands for nothing that has come for a while.
+pub(crate) fn told(
+    listening: Listening,
+) -> impl Stream<Item = Option<Vec<Bytes>>> + Send + 'static {
+    let first = stream::iter([Some(vec![listening.acknowledgement()])]);
+    first.chain(stream::unfold(listening, |mut listening| async {
         let told = match listening.next().await? {
-            Told::Message(message) => event(vec![message]),
-            Told::Silence => silence(),
+            Told::Message(message) => Some(vec![message]),
+            Told::Silence => None,
         };
         Some((told, listening))
-    });
-    reply::event_stream(vec![first], rest)
+    }))
+}
+
+fn written_as_event(pieces: Option<Vec<Bytes>>) -> Vec<Bytes> {
+    pieces.map_or_else(|| vec![Bytes::from_static(b": still here\n\n")], event)
 }
 
 fn event(pieces: Vec<Bytes>) -> Vec<Bytes> {
     let (head, end) = (Bytes::from_static(b"data: "), Bytes::from_static(b"\n\n"));
     [head].into_iter().chain(pieces).chain([end]).collect()
-}
-
-fn silence() -> Vec<Bytes> {
-    vec![Bytes::from_static(b": still here\n\n")]
 }
 
 /// How long the head of an answer waits for the answer: long enough for most answers, and shorter than the

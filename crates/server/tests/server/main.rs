@@ -6,6 +6,7 @@ mod asking;
 mod calling;
 mod draining;
 mod encrypting;
+mod lining;
 mod listening;
 mod refusing;
 mod rig;

@@ -44,9 +44,8 @@ impl Rig {
     }
 
     pub(crate) fn letting_in(access: AccessPolicy, settings: Settings) -> Self {
-        let (sender, puppets) = mpsc::unbounded_channel();
-        let opened = Arc::<Mutex<Vec<_>>>::default();
-        let stage = Stage { puppets: sender, opened: opened.clone() };
+        let (stage, puppets) = Stage::new();
+        let opened = stage.opened.clone();
         let server = Server::new(stage, access, settings, |_| {});
         Self { server, puppets, opened }
     }
@@ -245,9 +244,17 @@ impl Answer {
     }
 }
 
-struct Stage {
+/// A backend whose conversations are handed to the test.
+pub(crate) struct Stage {
     puppets: mpsc::UnboundedSender<Puppet>,
     opened: Arc<Mutex<Vec<String>>>,
+}
+
+impl Stage {
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Puppet>) {
+        let (sender, puppets) = mpsc::unbounded_channel();
+        (Self { puppets: sender, opened: Arc::default() }, puppets)
+    }
 }
 
 impl Backend for Stage {

@@ -6,6 +6,7 @@
 use bytes::Bytes;
 
 use super::{Answer, Id, Incoming, Json, Message, Unclear, code};
+use crate::line_buffer::Line;
 
 /// One message of a line, or one member of a batch.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,9 +28,27 @@ pub enum HostMessage {
 }
 
 impl HostMessage {
+    /// Reads a line, as far as it is within the limits. Of one that is too long for a message, and not for being
+    /// held, requests are answered under their own ids, and what has no answer is dropped.
+    pub fn of_line(line: &Line) -> Vec<Self> {
+        let Line::Whole(text) = line else { return vec![Self::too_large(None)] };
+        let mut messages = Self::read(text);
+        if text.len() > MOST_MESSAGE {
+            messages.retain_mut(|it| match it {
+                Self::Unfit { .. } => true,
+                Self::Fit { message: Message::Request { id, .. }, .. } => {
+                    *it = Self::too_large(Some(id.json().clone()));
+                    true
+                }
+                Self::Fit { .. } => false,
+            });
+        }
+        messages
+    }
+
     /// Reads a line. Each member of a batch is read by itself, so that an invalid one does not cost the others
     /// their answers.
-    pub fn read(line: &Bytes) -> Vec<Self> {
+    fn read(line: &Bytes) -> Vec<Self> {
         let is_batch = line.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
         if !is_batch {
             return vec![Self::one(line)];
@@ -71,11 +90,22 @@ impl HostMessage {
         Self::Unfit { id, answer: Answer::refusal(code::INVALID_REQUEST, words) }
     }
 
+    fn too_large(id: Option<Json>) -> Self {
+        let words = "the message was not sent: it is larger than 16 MiB";
+        Self::Unfit { id, answer: Answer::refusal(code::INVALID_REQUEST, words) }
+    }
+
     fn not_json() -> Self {
         let answer = Answer::refusal(code::PARSE_ERROR, "the line is no JSON");
         Self::Unfit { id: None, answer }
     }
 }
+
+/// The most bytes of a message of a host.
+const MOST_MESSAGE: usize = 16 << 20;
+/// The most bytes of a line of a host that are held, so that a message that is too large is answered under its own
+/// id.
+pub const MOST_LINE: usize = 4 * MOST_MESSAGE;
 
 #[cfg(test)]
 mod tests {

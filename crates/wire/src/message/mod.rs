@@ -23,7 +23,7 @@ mod write;
 pub use clear::Unclear;
 pub use elements::{Elements, NotAnArray};
 pub use envelope::{Incoming, NotJsonRpc};
-pub use host_line::HostMessage;
+pub use host_line::{HostMessage, MOST_LINE};
 pub use json::member;
 pub use json::{Json, NotJson};
 pub use key::{ByKey, Key};
