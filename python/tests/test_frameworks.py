@@ -1,4 +1,4 @@
-"""Frameworks over ridethrough, each by the lines that `docs/frameworks.md` shows. Those not installed are skipped.
+"""Frameworks over ridethrough, each by the lines that `docs/start/in-your-agent.md` shows. Those not installed are skipped.
 
 The server loses the session in the middle of each.
 """
@@ -21,7 +21,7 @@ pytest.importorskip("mcp")
 
 import ridethrough.mcp
 
-PAGE = Path(__file__).parents[2] / "docs/frameworks.md"
+PAGE = Path(__file__).parents[2] / "docs/start/in-your-agent.md"
 
 
 @pytest.fixture(autouse=True)

@@ -372,7 +372,7 @@ mod tests {
         assert_eq!((variable_wins.headers.len(), variable_wins.bearer_env.is_some()), (0, true));
     }
 
-    /// Checks a promise of `--help` and docs/cli.md about a server that takes the connection and never
+    /// Checks a promise of `--help` and docs/reference/errors.md about a server that takes the connection and never
     /// answers.
     #[tokio::test(start_paused = true)]
     async fn a_silent_server_is_waited_for_no_longer_than_half_a_minute() {

@@ -109,7 +109,7 @@ async fn a_file_is_checked_without_starting_anything() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_schema_takes_the_example_of_the_documents() {
     let home = Home::new();
-    let page = include_str!("../../../docs/gateway.md");
+    let page = include_str!("../../../docs/guides/gateway.md");
     let examples = page.split("```toml\n").skip(1).map(|it| it.split_once("```").unwrap().0);
     let example = &examples.collect::<Vec<_>>().join("\n");
     assert!(example.contains("[gateway.access.jwt]"), "all parts of the page");

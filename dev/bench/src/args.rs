@@ -102,7 +102,7 @@ what must be, what should be and what is. Progress is told on stderr.
   --json FILE  also write all figures, with every round, as JSON
   --serve      only start the server that contestants talk to, until stdin ends
   --smoke      two short rounds, only to see that everything runs
-  --write      also write docs/benchmarks.md and the charts beside it
+  --write      also write docs/evidence/benchmarks.md and the charts beside it
 
 Exit codes: 0 every \"must\" that was measured is reached, 1 one is missed, 2 it could not be measured.
 Linux only: CPU and memory are read from /proc.";

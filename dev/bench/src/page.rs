@@ -1,4 +1,4 @@
-//! Writes `docs/benchmarks.md` and its charts. The figures are between two marks; everything else on the page
+//! Writes `docs/evidence/benchmarks.md` and its charts. The figures are between two marks; everything else on the page
 //! is written by hand, and stays.
 
 use std::fmt::Write;
@@ -17,8 +17,8 @@ use crate::report;
 
 /// Writes the page and the charts below this folder, the root of the workspace.
 pub(crate) fn write(root: &Path, figures: &[Figure], args: &Args) -> Result<()> {
-    let page = root.join("docs/benchmarks.md");
-    let charts = root.join("docs/benchmarks");
+    let page = root.join("docs/evidence/benchmarks.md");
+    let charts = root.join("docs/evidence/benchmarks");
     let old = fs::read_to_string(&page).with_context(|| format!("{}", page.display()))?;
     let new = replaced(&old, &measured(figures, args))?;
     fs::create_dir_all(&charts)?;
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_page_has_the_table_and_a_chart_for_each_group() {
         let home = Home::new().unwrap();
-        let docs = home.path().join("docs");
+        let docs = home.path().join("docs/evidence");
         fs::create_dir_all(&docs).unwrap();
         fs::write(docs.join("benchmarks.md"), format!("{BEGIN}\n{END}\n")).unwrap();
         let Asked::Measure(args) = parse(&["--quick"]).unwrap() else { unreachable!() };

@@ -1,4 +1,4 @@
-//! The faults that other bridges were measured on, a test for each row of the table in `docs/bridge.md`. Each
+//! The faults that other bridges were measured on, a test for each row of the table in `docs/evidence/bridges.md`. Each
 //! test asserts the outcome that a host needs. The last row, a bridge that is started while the upstream is
 //! down, is in `starting.rs`.
 

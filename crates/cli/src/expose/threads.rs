@@ -2,7 +2,7 @@
 //! session, its conversation, and the links of that to servers.
 //!
 //! A call passes through several tasks, one after the other. Where threads share tasks, each of these steps wakes a
-//! second thread, which finds nothing to do; that cost more than the call itself (`docs/benchmarks.md`, G3).
+//! second thread, which finds nothing to do; that cost more than the call itself (`docs/evidence/benchmarks.md`, G3).
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};

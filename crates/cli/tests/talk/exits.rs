@@ -1,4 +1,4 @@
-//! One fault, one exit code, whichever command meets it: the table of docs/cli.md.
+//! One fault, one exit code, whichever command meets it: the table of docs/reference/errors.md.
 
 use std::future::pending;
 

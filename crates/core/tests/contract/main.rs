@@ -1,6 +1,6 @@
 //! The contract, row by row: each test's name is a sentence of the decision table.
 //!
-//! `docs/recovery.md` lists every row with its tests; `table.rs` checks that list.
+//! `docs/design/recovery.md` lists every row with its tests; `table.rs` checks that list.
 
 #![allow(clippy::panic, reason = "a test fails by panicking, in its helpers too")]
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-const CONTRACT: &str = include_str!("../../../../docs/recovery.md");
+const CONTRACT: &str = include_str!("../../../../docs/design/recovery.md");
 
 /// The tests of this folder, each of which a row must name.
 const CONTRACT_TESTS: [&str; 25] = [

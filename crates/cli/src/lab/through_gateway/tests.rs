@@ -38,7 +38,7 @@ async fn a_client_without_sessions_has_its_own_verdicts_through_the_gateway() {
 
 #[test]
 fn the_page_names_what_is_exempt_and_it_is_little() {
-    let page = include_str!("../../../../../docs/lab.md");
+    let page = include_str!("../../../../../docs/guides/lab.md");
     let all: Vec<_> = EXEMPT.iter().map(|(id, _)| *id).chain(WITHOUT_SESSIONS).collect();
 
     for id in &all {
