@@ -10,14 +10,15 @@ usage() {
   cat <<'TEXT'
 Usage: install.sh [--to DIR] [--from PLACE] [--sha256 HEX] [--help]
 
-Unpacks the archive of this platform into DIR: bin/ridethrough, man pages and completions below share.
+Unpacks the archive of this platform into DIR: bin/ridethrough and bin/ridethrough-lab, man pages and
+completions below share.
 
   --to DIR       where it goes [default: ~/.local]
   --from PLACE   a folder or an https URL that holds the archive and the file SHA256SUMS
   --sha256 HEX   what the archive's SHA-256 must be, in place of what SHA256SUMS says
   --help         print this
 
-To remove it: `rm DIR/bin/ridethrough DIR/share/man/man1/ridethrough*`, and the completions below DIR/share.
+To remove it: `rm DIR/bin/ridethrough DIR/bin/ridethrough-lab DIR/share/man/man1/ridethrough*`, and the completions below DIR/share.
 Exit codes: 0 installed, 1 it was not, 2 wrong usage.
 TEXT
 }
@@ -120,8 +121,10 @@ fi
 mkdir -p "$to/bin" "$to/share"
 cp -R "$work/$name/share/." "$to/share"
 # A program that runs keeps its file: the new one takes the place of the name, not of the contents.
-cp "$work/$name/bin/ridethrough" "$to/bin/.ridethrough.new"
-mv -f "$to/bin/.ridethrough.new" "$to/bin/ridethrough"
+for program in ridethrough ridethrough-lab; do
+  cp "$work/$name/bin/$program" "$to/bin/.$program.new"
+  mv -f "$to/bin/.$program.new" "$to/bin/$program"
+done
 
 printf 'installed %s\n' "$to/bin/ridethrough" >&2
 case :${PATH:-}: in

@@ -31,8 +31,11 @@ finish(launcher, {
 const native = path.join(to, platform);
 const { os, cpu, libc } = platforms[platform];
 fs.mkdirSync(path.join(native, "bin"), { recursive: true });
-fs.copyFileSync(path.join(stage, "bin/ridethrough"), path.join(native, "bin/ridethrough"));
-fs.chmodSync(path.join(native, "bin/ridethrough"), 0o755);
+// The lab lies beside the program, which finds it there.
+for (const program of ["bin/ridethrough", "bin/ridethrough-lab"]) {
+  fs.copyFileSync(path.join(stage, program), path.join(native, program));
+  fs.chmodSync(path.join(native, program), 0o755);
+}
 fs.writeFileSync(
   path.join(native, "README.md"),
   `# @ridethrough/${platform}\n\nThe program of the package \`ridethrough\` for ${platform}. Install \`ridethrough\`, which brings it.\n`,

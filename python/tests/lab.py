@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 HERE = Path(__file__).parent
-ADAPTERS = HERE.parents[1] / "crates/lab/clients"
+ADAPTERS = HERE.parents[1] / "lab/engine/clients"
 MOST_EXEMPT = 12
 WITHOUT_LOGINS = "A,B,C,D,E,F,G,H,I,J,K"
 EVERYTHING = f"{WITHOUT_LOGINS},L"

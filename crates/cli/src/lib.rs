@@ -1,10 +1,9 @@
 //! The `ridethrough` binary: commands and exit codes. `main.rs` only calls [`main`]; the rest is a library so
 //! that checks outside of this crate can reach it. It is not an API: nothing here is promised.
 //!
-//! stdout is data, stderr is for people. Exit codes are in `exit`; those of `demo` and `lab` are 0 done, 1 a
-//! promise was broken or the program failed, 2 wrong usage. `lab drive` ends with 0 once every step of its
-//! script was reported, whatever became of it, and with 2 if URL or script cannot be used. `bridge` ends with
-//! 0 when its host leaves; it, `expose` and `gateway` end with 130 or 143 when a signal ends them.
+//! stdout is data, stderr is for people. Exit codes are in `exit`; those of `demo` and `lab` are the lab's own.
+//! `bridge` ends with 0 when its host leaves; it, `expose` and `gateway` end with 130 or 143 when a signal ends
+//! them.
 //!
 //! `expose`, `gateway`, `status` and `supervise` depend on process groups and Unix sockets throughout, so they exist as
 //! a whole or not at all, and a module can be left out only where it is declared. On other platforms their
@@ -13,11 +12,11 @@
 mod agreement;
 mod approvals;
 mod auth;
+mod beside;
 mod bridge;
 mod check;
 mod complete;
 mod completions;
-mod demo;
 mod doubt;
 mod exit;
 #[cfg(unix)]
@@ -27,17 +26,14 @@ mod gateway;
 mod gateway_token;
 mod import;
 mod kept;
-mod lab;
 mod login;
 mod logout;
 mod man;
-mod misuse;
 mod names;
 mod near;
 mod next_step;
 mod oauth;
 mod options;
-mod out;
 mod platform;
 mod program;
 mod secrets;
@@ -55,14 +51,13 @@ mod trouble;
 mod trust;
 mod unexpanded;
 mod unknown_flag;
-mod until;
-mod writable;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
+use ridethrough_terminal::{misuse, out, until};
 
 pub use import::{Rehearsal, rehearse, rehearse_gateway_config};
 pub use talk::{SchemaRehearsal, rehearse_schema};
@@ -101,12 +96,9 @@ enum Command {
     Completions(completions::CompletionsArgs),
     /// Breaks a server in five ways before your eyes, and shows what the client does about it.
     ///
-    /// Needs no server and no network: the server listens on a port of this machine, inside this
-    /// process. The faults come from real reports, the client is the real one with its default
-    /// settings, and each act says whether the client kept its promise. Takes about half a minute.
-    /// Ends with 0 if every promise held, with 1 if not. Colour is for terminals; NO_COLOR=1 says
-    /// no to it.
-    Demo(demo::DemoArgs),
+    /// It is a part of the lab, `ridethrough-lab demo`, which lies beside this program.
+    #[command(disable_help_flag = true)]
+    Demo(beside::LabArgs),
     /// Is a Streamable HTTP server in front of a local one on stdio, for any number of clients.
     Expose(expose::ExposeArgs),
     /// Is one MCP endpoint in front of all your servers: paste the config file of any MCP host.
@@ -114,8 +106,10 @@ enum Command {
     /// Puts our bridge in place of `mcp-remote` and others in the config files of MCP hosts.
     Import(import::ImportArgs),
     /// Breaks MCP clients in exact ways, and says how they take it.
-    #[command(subcommand)]
-    Lab(lab::LabCommand),
+    ///
+    /// The lab is a program of its own, `ridethrough-lab`, which lies beside this one: its words follow.
+    #[command(disable_help_flag = true)]
+    Lab(beside::LabArgs),
     /// Logs you in to a server by a browser, once.
     ///
     /// The login is kept for every command and every bridge of yours on this machine, and renewed while it
@@ -178,11 +172,11 @@ fn play(command: Command) -> Result<ExitCode> {
         Command::Check(args) => check::play(&args),
         Command::Complete(command) => complete::play(&command),
         Command::Completions(args) => completions::play(&args, Args::command()),
-        Command::Demo(args) => demo::play(&args),
+        Command::Demo(args) => beside::play(Some("demo"), &args),
         Command::Expose(args) => expose::play(&args),
         Command::Gateway(args) => gateway::play(&args),
         Command::Import(args) => import::play(&args),
-        Command::Lab(command) => lab::play(command),
+        Command::Lab(args) => beside::play(None, &args),
         Command::Login(args) => login::play(&args),
         Command::Logout(args) => logout::play(&args),
         Command::Man(args) => man::play(&args, Args::command()),

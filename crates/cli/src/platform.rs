@@ -21,7 +21,7 @@ use unix as here;
 #[cfg(not(unix))]
 pub(crate) use elsewhere::{expose, gateway, status, supervise};
 pub(crate) use here::{
-    HAS_GATEWAY, StatusServer, asked, discard_typed, for_owner_only, is_executable, is_ours_alone,
+    HAS_GATEWAY, StatusServer, discard_typed, for_owner_only, is_executable, is_ours_alone,
     keep_owner, make_private, sync_folder,
 };
 

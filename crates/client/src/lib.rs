@@ -37,11 +37,8 @@
 //! | [`probe`] | one request at a time, for programs that examine a server |
 //!
 //! Features: `http2`, `proxy`, `stdio` (local servers) and `aws-lc-rs` (TLS) are on; `ring` takes the place of
-//! `aws-lc-rs`. With `rmcp`, a client is also a transport of the official SDK; with `skills`, it lists and
+//! `aws-lc-rs`, and without both a URL of `https` is refused. With `rmcp`, a client is also a transport of the official SDK; with `skills`, it lists and
 //! loads the skills of servers.
-
-#[cfg(not(any(feature = "aws-lc-rs", feature = "ring")))]
-compile_error!("TLS needs a provider: turn on the feature `aws-lc-rs` (a default) or `ring`");
 
 mod cache;
 mod client;

@@ -49,14 +49,6 @@ impl StatusServer {
     }
 }
 
-/// Waits for Ctrl-C, and returns the exit code that shells give to it.
-pub(crate) async fn asked() -> u8 {
-    match tokio::signal::ctrl_c().await {
-        Ok(()) => 130,
-        Err(_) => std::future::pending().await,
-    }
-}
-
 /// Does nothing: a file has the permissions of its folder.
 pub(crate) const fn for_owner_only(_: &mut OpenOptions) {}
 

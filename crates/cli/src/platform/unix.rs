@@ -5,37 +5,12 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 
-use futures_util::future::select_all;
 use rustix::termios::{QueueSelector, tcflush};
-use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) use crate::status::StatusServer;
 
 /// Whether `ridethrough gateway` exists here.
 pub(crate) const HAS_GATEWAY: bool = true;
-
-/// Waits for a signal, and returns the exit code that shells give to it. Signals are caught from this call
-/// on.
-pub(crate) fn asked() -> impl Future<Output = u8> {
-    let kinds = [
-        SignalKind::hangup(),
-        SignalKind::interrupt(),
-        SignalKind::quit(),
-        SignalKind::terminate(),
-    ];
-    let heard = kinds.into_iter().filter_map(|kind| {
-        // A signal that cannot be caught has its default effect.
-        let mut signal = signal(kind).ok()?;
-        Some(Box::pin(async move {
-            signal.recv().await;
-            u8::try_from(128 + kind.as_raw_value()).unwrap_or(u8::MAX)
-        }))
-    });
-    let heard: Vec<_> = heard.collect();
-    async move {
-        if heard.is_empty() { std::future::pending().await } else { select_all(heard).await.0 }
-    }
-}
 
 /// Lets only the owner read and write a file that is created with these options.
 pub(crate) fn for_owner_only(options: &mut OpenOptions) {

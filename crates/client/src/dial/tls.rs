@@ -56,6 +56,10 @@ pub(crate) enum TlsError {
     CertFile { path: PathBuf, reason: String },
     #[error("`client_certificate` does not fit its key: {0}")]
     ClientCertificate(rustls::Error),
+    #[error(
+        "`url` wants TLS, which this program was built without: it needs the feature `aws-lc-rs` or `ring`"
+    )]
+    NoProvider,
     #[error("TLS cannot be set up: {0}")]
     Rustls(#[from] rustls::Error),
     #[error("`url` has the host `{0}`, must be a name or address that a certificate can be for")]
@@ -78,17 +82,20 @@ impl Tls {
         let host = to.host_to_resolve();
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| TlsError::ServerName(host.to_owned()))?;
-        let config = client_config(Arc::new(provider()), settings)?;
+        let provider = provider().ok_or(TlsError::NoProvider)?;
+        let config = client_config(Arc::new(provider), settings)?;
         Ok(Self { below, connector: TlsConnector::from(Arc::new(config)), name })
     }
 }
 
-/// Returns the crypto provider that the features name.
-fn provider() -> CryptoProvider {
+/// Returns the crypto provider that the features name, if they name one.
+fn provider() -> Option<CryptoProvider> {
     #[cfg(feature = "aws-lc-rs")]
-    return rustls::crypto::aws_lc_rs::default_provider();
+    return Some(rustls::crypto::aws_lc_rs::default_provider());
     #[cfg(all(feature = "ring", not(feature = "aws-lc-rs")))]
-    return rustls::crypto::ring::default_provider();
+    return Some(rustls::crypto::ring::default_provider());
+    #[cfg(not(any(feature = "aws-lc-rs", feature = "ring")))]
+    return None;
 }
 
 impl Dial for Tls {

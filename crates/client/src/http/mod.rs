@@ -117,8 +117,9 @@ impl HttpShared {
         let mut asked = SentRequest { generation, path, proof, verdict: ProofVerdict::Settled };
         let lease = self.pool.lease(lane, route).await?;
         if let Some(withheld) = recall.withheld() {
-            if let Lease::Http1(connection) = lease {
-                self.pool.give_back(connection);
+            match lease {
+                Lease::Http1(connection) => self.pool.give_back(connection),
+                Lease::Http2(stream) => drop(stream),
             }
             return Err(withheld);
         }

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use ridethrough::Json;
 use ridethrough::event::Refusal;
-use ridethrough_lab::contestant::split;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
@@ -29,8 +28,11 @@ pub(super) struct Model {
 impl Model {
     /// Reads a command line as a shell would.
     pub(super) fn read(command: &str) -> Result<Self, Misuse> {
-        let words = split(command).map_err(|error| Misuse {
-            what: format!("`--sampling-command` cannot be used: {error}"),
+        let words = shell_words::split(command).map_err(|error| error.to_string());
+        let words =
+            words.and_then(|it| if it.is_empty() { Err(NO_WORD.to_owned()) } else { Ok(it) });
+        let words = words.map_err(|why| Misuse {
+            what: format!("`--sampling-command` cannot be used: {why}"),
             tried: "it was split as a shell would; nothing was started".to_owned(),
             hint:
                 "write the program and its arguments, such as `--sampling-command 'llm -m small'`"
@@ -145,6 +147,8 @@ async fn tell(stderr: impl AsyncRead + Unpin, terminal: &Terminal) {
 /// How long the program may take: as long as a person would wait for a model.
 const TIME: Duration = Duration::from_secs(120);
 const LARGEST: u64 = 8 << 20;
+
+const NO_WORD: &str = "it names no program";
 
 #[cfg(test)]
 mod tests {

@@ -226,7 +226,7 @@ mod tests {
     }
 
     fn trusting(named: Vec<CertificateDer<'static>>) -> Trust {
-        Trust::new(named.clone(), named, super::super::provider().into()).unwrap()
+        Trust::new(named.clone(), named, super::super::provider().unwrap().into()).unwrap()
     }
 
     fn told(trust: &Trust, certificate: &CertificateDer<'_>, host: &str) -> TlsFault {
