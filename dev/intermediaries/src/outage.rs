@@ -64,6 +64,21 @@ struct Tally {
     hung: u32,
 }
 
+/// What was called, and how late: when each write was due, and how long this machine kept it waiting.
+struct Load {
+    calls: Vec<Call>,
+    pauses: Vec<(Instant, Duration)>,
+}
+
+impl Load {
+    /// Returns how long this machine may have kept what came then waiting.
+    fn pause_at(&self, moment: Instant) -> Duration {
+        let is_near = |due: Instant| due + NEAR >= moment && due <= moment + NEAR;
+        let near = self.pauses.iter().filter(|(due, _)| is_near(*due));
+        near.map(|(_, late)| *late).max().unwrap_or_default()
+    }
+}
+
 /// A call that has ended.
 struct Call {
     tool: Tool,
@@ -107,18 +122,20 @@ async fn play(
     client.keep_connected();
     client.tools().await?;
     let began = Instant::now();
-    let (calls, outage) = tokio::join!(load(&client), away(&mut backend, relay.seen(), departure));
+    let (load, outage) = tokio::join!(load(&client), away(&mut backend, relay.seen(), departure));
     outage?;
-    Ok(Outage::of(label, began, &calls, &backend, relay.seen()))
+    Ok(Outage::of(label, began, &load, &backend, relay.seen()))
 }
 
 /// Calls for 9 s at an even pace, and waits for all of the calls.
-async fn load(client: &Client) -> Vec<Call> {
+async fn load(client: &Client) -> Load {
     let mut ticks = interval(PACE);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
-    let mut calls = Vec::new();
+    // A machine that stood still must not make up for it all at once.
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut calls, mut pauses) = (Vec::new(), Vec::new());
     for _ in 0..WRITES {
-        ticks.tick().await;
+        let due = ticks.tick().await;
+        pauses.push((due, due.elapsed()));
         calls.push(tokio::spawn(call(client.clone(), Tool::Pay, format!("p{}.", calls.len()))));
         if calls.len() % READ_EVERY == 0 {
             calls.push(tokio::spawn(call(
@@ -128,7 +145,7 @@ async fn load(client: &Client) -> Vec<Call> {
             )));
         }
     }
-    join_all(calls).await.into_iter().flatten().collect()
+    Load { calls: join_all(calls).await.into_iter().flatten().collect(), pauses }
 }
 
 /// Makes a call with the default patience and the default deadline.
@@ -155,12 +172,12 @@ async fn away(backend: &mut Backend, seen: &Seen, departure: Departure) -> Resul
 }
 
 impl Outage {
-    fn of(label: String, began: Instant, calls: &[Call], backend: &Backend, seen: &Seen) -> Self {
+    fn of(label: String, began: Instant, load: &Load, backend: &Backend, seen: &Seen) -> Self {
         let mut row = Self { label, ..Self::default() };
-        for call in calls {
+        for call in &load.calls {
             match call.tool {
                 Tool::Look => row.reads.add(&call.ended),
-                Tool::Pay => row.add_write(call, backend, seen),
+                Tool::Pay => row.add_write(call, load, backend, seen),
             }
             if let (Tool::Pay, Ended::Doubt(said)) = (call.tool, &call.ended) {
                 let seconds = |at: Instant| at.saturating_duration_since(began).as_secs_f64();
@@ -174,13 +191,13 @@ impl Outage {
         row
     }
 
-    fn add_write(&mut self, call: &Call, backend: &Backend, seen: &Seen) {
+    fn add_write(&mut self, call: &Call, load: &Load, backend: &Backend, seen: &Seen) {
         self.writes.add(&call.ended);
         let runs = backend.runs(&call.key);
         self.ran_twice += u32::from(runs > 1 && seen.sends(&call.key) > 1);
         self.denied += u32::from(runs > 0 && matches!(call.ended, Ended::Refused(_)));
         let was_out = |refused: Instant| {
-            let known = refused + ARRIVAL;
+            let known = refused + ARRIVAL + load.pause_at(refused);
             seen.first_sent(&call.key).is_some_and(|sent| sent <= known) && call.at >= refused
         };
         let met = seen.refused().is_some_and(was_out) || seen.away().is_some_and(was_out);
@@ -261,5 +278,7 @@ const WORK: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(30);
 /// What a refusal takes from the relay into the client: half a pace.
 const ARRIVAL: Duration = Duration::from_millis(5);
+/// Around a refusal, how far off a pause of this machine is one that it waited for.
+const NEAR: Duration = Duration::from_secs(1);
 /// More would not leave each of them the machine that it needs.
 const AT_ONCE: usize = 2;
