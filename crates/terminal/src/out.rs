@@ -65,7 +65,7 @@ pub fn painted(text: &str, colour: Colour, is_colourful: bool) -> String {
     if is_colourful { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// Returns a paragraph in lines of at most [`WIDTH`] characters, all with this indent.
+/// Returns a paragraph in lines of at most 90 characters, all with this indent.
 pub fn wrapped(text: &str, indent: &str) -> String {
     let lines = lines_of(text, WIDTH - indent.chars().count());
     let lines: Vec<_> = lines.iter().map(|line| format!("{indent}{line}")).collect();
