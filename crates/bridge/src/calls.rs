@@ -10,7 +10,7 @@ use futures_util::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use futures_util::stream::FuturesUnordered;
 use ridethrough::call::Track;
 use ridethrough_core::{ExchangeId, Kind, Outcome};
-use ridethrough_wire::message::{ByKey, Id, Json, Key};
+use ridethrough_wire::message::{ByKey, Id, Json, Key, LogLevel};
 use ridethrough_wire::stateless::Offers;
 use tokio::time::Instant;
 
@@ -50,6 +50,8 @@ pub(crate) struct Asker {
     pub(crate) has_visited: bool,
     /// The kinds of questions that the host can answer.
     pub(crate) offers: Offers,
+    /// The level from which on the host wants the log of this call.
+    pub(crate) level: Option<LogLevel>,
     /// The host's progress token.
     pub(crate) token: Option<Json>,
     /// The client's handle on the call.
@@ -175,12 +177,18 @@ impl Calls {
     }
 
     /// Attaches the request to another id: the host waits for it again, and may offer other things.
-    pub(crate) fn go_on(&mut self, number: u64, id: Id, offers: Offers, token: Option<Json>) {
+    pub(crate) fn go_on(
+        &mut self,
+        number: u64,
+        id: Id,
+        (offers, level): (Offers, Option<LogLevel>),
+        token: Option<Json>,
+    ) {
         let Some(running) = self.known.get_mut(&number) else { return };
         self.numbers.insert(Key::of(id.json()), number);
         running.id = Some(id);
         if let Some(asker) = self.askers.get_mut(&number) {
-            (asker.offers, asker.token) = (offers, token);
+            (asker.offers, asker.level, asker.token) = (offers, level, token);
         }
     }
 
@@ -194,6 +202,19 @@ impl Calls {
     pub(crate) fn request(&self, number: u64) -> Option<(&str, &Json)> {
         let running = self.known.get(&number)?;
         Some((&running.method, running.params.as_ref()?))
+    }
+
+    /// Whether a host of the stateless revision wants this record of the log: it belongs to the call of its exchange,
+    /// or else to the only call that it can belong to.
+    pub(crate) fn wants_log(&self, exchange: Option<ExchangeId>, params: Option<&Json>) -> bool {
+        let mut waiting = self.askers.iter().filter(|(number, _)| self.is_awaited(**number));
+        let asker = match exchange {
+            Some(exchange) => self.of_exchange(exchange).map(|(_, asker)| asker),
+            None => waiting.next().filter(|_| waiting.next().is_none()).map(|(_, asker)| asker),
+        };
+        let level = params.and_then(LogLevel::of_params);
+        let wanted = asker.and_then(|asker| asker.level);
+        wanted.is_some_and(|wanted| level.is_none_or(|level| level >= wanted))
     }
 
     /// Returns the only request whose answer may be `input_required`; `None` if there are several.

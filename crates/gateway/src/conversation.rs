@@ -32,6 +32,7 @@ use futures_util::{StreamExt, stream};
 use ridethrough::event::Delivered;
 use ridethrough_server::{Caller, Conversation, Letter, ParsedMessage, Presence, Said};
 use ridethrough_wire::message::{Answer, Id, Json, LogLevel, Message, code, notification, splice};
+use ridethrough_wire::stateless::untagged;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
@@ -227,7 +228,7 @@ impl Talk {
                 {
                     return;
                 }
-                let params = self.as_seen(&link.server, &method, params, &view);
+                let params = self.as_seen(&link.server, &method, untagged(params), &view);
                 self.say(ParsedMessage::notification(&method, params.as_ref()), call);
             }
             Delivered::Question { question, method, params, .. } => {

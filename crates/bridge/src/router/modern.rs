@@ -12,7 +12,7 @@ use ridethrough_core::{ExchangeId, QuestionId};
 use ridethrough_wire::message::code;
 use ridethrough_wire::message::notification;
 use ridethrough_wire::message::splice;
-use ridethrough_wire::message::{Answer, Id, Json};
+use ridethrough_wire::message::{Answer, Id, Json, LogLevel};
 use ridethrough_wire::stateless::{self, DISCOVER, Offers};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
@@ -165,7 +165,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             }
             Some(TakenUp::Running { call }) => {
                 let offers = Offers::of(&sender.identity.capabilities);
-                self.calls.go_on(call, id, offers, sender.token.as_ref().map(splice::copied));
+                let level = sender.level.as_ref().and_then(LogLevel::read);
+                let token = sender.token.as_ref().map(splice::copied);
+                self.calls.go_on(call, id, (offers, level), token);
                 for (key, given) in responses.map(|it| it.members()).unwrap_or_default() {
                     if let Some(question) = self.modern.rounds.answered(call, &key) {
                         self.inbox.answer(question, Answer::Result(given));
@@ -229,7 +231,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let offers = Offers::of(&sender.identity.capabilities);
         let token = sender.token.as_ref().map(splice::copied);
         let can_be_asked = stateless::can_ask(method);
-        let asker = Some(Asker { can_be_asked, has_visited, offers, token, track });
+        let level = sender.level.as_ref().and_then(LogLevel::read);
+        let asker = Some(Asker { can_be_asked, has_visited, offers, level, token, track });
         self.begin(call, Asked { id, method: method.into(), params: Some(params), asker });
     }
 
@@ -297,6 +300,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         params: Option<Json>,
     ) {
         let is_modern = self.host_era == Some(Era::Modern);
+        let params = stateless::untagged(params);
         match method {
             notification::PROGRESS => {
                 let Some(params) = self.progress(exchange, params) else { return };
@@ -305,7 +309,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             _ if method == UPDATED || is_list_change(method) => {
                 self.announce(method, params.as_ref());
             }
-            notification::LOG if is_modern && self.modern.level.is_none() => {}
+            notification::LOG if is_modern && !self.calls.wants_log(exchange, params.as_ref()) => {}
             // The revision does not have these, or has them on `subscriptions/listen` only.
             notification::ELICITATION_COMPLETE
             | "notifications/tasks"
@@ -338,7 +342,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// Translates an answer of the upstream for a host of the stateless revision.
     pub(super) fn in_modern_words(&self, method: &str, offers: Offers, answer: Answer) -> Answer {
-        match stateless::translated(answer, method, offers) {
+        match stateless::translated(answer, method, offers, self.is_stateless) {
             Answer::Result(result) => Answer::Result(self.dressed(&result, method)),
             error @ Answer::Error(_) => error,
         }

@@ -4,9 +4,8 @@
 //! own.
 
 use bytes::Bytes;
-use ridethrough_wire::message::splice::is_object;
-use ridethrough_wire::message::{Answer, Id, Json, code};
-use ridethrough_wire::stateless::{self, Offers, additions, with_code, with_server};
+use ridethrough_wire::message::{Answer, Id, Json};
+use ridethrough_wire::stateless::{self, additions, with_server};
 
 /// Returns the text of an answer, in pieces: a large result is not copied.
 pub(crate) fn written(id: &Id, answer: &Answer, method: &str, server: Option<&Json>) -> Vec<Bytes> {
@@ -30,34 +29,6 @@ pub(crate) fn written(id: &Id, answer: &Answer, method: &str, server: Option<&Js
     let is_empty = open[1..].iter().all(u8::is_ascii_whitespace);
     let tail = if is_empty { format!("{added}}}") } else { format!(",{added}}}") };
     vec![head.into(), open, tail.into()]
-}
-
-/// Returns an answer of the backend in terms of the stateless revision. `understands` says whether the backend
-/// speaks it and was told what the client can do.
-pub(crate) fn translated(
-    answer: Answer,
-    method: &str,
-    offers: Offers,
-    understands: bool,
-) -> Answer {
-    match (&answer, answer.error().map(|error| error.code)) {
-        (Answer::Error(error), Some(code::MISSING_CAPABILITY))
-            if understands && names_capabilities(error) =>
-        {
-            answer
-        }
-        // These codes are about the way between a client and its server, and the client's server is this one.
-        (Answer::Error(error), Some(code)) if code::is_modern(code) => {
-            with_code(error, code::INTERNAL_ERROR)
-        }
-        _ => stateless::translated(answer, method, offers),
-    }
-}
-
-/// Whether an error says what its client lacks. The code alone does not: in older revisions it is free for any use.
-fn names_capabilities(error: &Json) -> bool {
-    let data = error.member("data");
-    data.and_then(|data| data.member("requiredCapabilities")).is_some_and(|it| is_object(&it))
 }
 
 /// Whether this method is not passed on: it exists in the older revisions only, or differs there and the
@@ -102,38 +73,6 @@ mod tests {
 
             let whole = format!(r#"{{"jsonrpc":"2.0","id":3,"result":{expected}}}"#);
             assert_eq!(String::from_utf8(text).unwrap(), whole);
-        }
-    }
-
-    #[test]
-    fn codes_of_the_other_era_are_translated() {
-        let urls = Offers::of(&Json::new(r#"{"elicitation":{"url":{}}}"#).unwrap());
-        for (code, expected) in [
-            (-32002, -32602),
-            (-32042, -32603),
-            (-32020, -32603),
-            (-32021, -32603),
-            (-32602, -32602),
-            (-32000, -32000),
-        ] {
-            let error = Json::new(format!(r#"{{"code":{code},"message":"m","data":[1.0]}}"#));
-
-            let answer = translated(Answer::Error(error.unwrap()), "tools/call", urls, true);
-
-            assert_eq!(answer.error().unwrap().code, expected);
-            assert!(answer.json().as_str().contains(r#""data":[1.0]"#));
-        }
-    }
-
-    #[test]
-    fn what_a_client_lacks_is_told_by_a_backend_that_knows_what_it_can_do_and_by_no_other() {
-        let error = r#"{"code":-32021,"message":"m","data":{"requiredCapabilities":{"roots":{}}}}"#;
-        for (understands, expected) in [(true, -32021), (false, -32603)] {
-            let error = Answer::Error(Json::new(error).unwrap());
-
-            let answer = translated(error, "tools/call", Offers::default(), understands);
-
-            assert_eq!(answer.error().unwrap().code, expected);
         }
     }
 }

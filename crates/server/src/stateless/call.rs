@@ -17,11 +17,10 @@ use ridethrough_wire::message::splice::with_member;
 use ridethrough_wire::message::{
     Answer, Id, Incoming, Json, LogLevel, Message, code, notification,
 };
-use ridethrough_wire::stateless::needed;
+use ridethrough_wire::stateless::{self, needed};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::answers::translated;
 use super::conversation::SharedConversation;
 use super::question::{CallState, Question};
 use super::refusal::missing_capability;
@@ -157,7 +156,7 @@ impl StatelessCall {
             (Answer::Error(_), Some(missing)) => missing_capability(missing),
             _ => {
                 let understands = self.state.is_understood;
-                translated(answer, &self.state.method, state.sender.offers, understands)
+                stateless::translated(answer, &self.state.method, state.sender.offers, understands)
             }
         }
     }

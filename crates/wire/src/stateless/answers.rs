@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::offers::Offers;
 use super::{DISCOVER, can_ask};
-use crate::message::reserved::SERVER_INFO;
+use crate::message::reserved::{SERVER_INFO, SUBSCRIPTION, likely_meta};
 use crate::message::splice::{self, is_object, text};
 use crate::message::{Answer, Json, code};
 
@@ -57,17 +57,41 @@ pub fn discovered(initialized: &Json, supported: &[&str]) -> Json {
 }
 
 /// Returns an answer in terms of the stateless revision, where URLs that a person must visit before the call
-/// are not an error but `input_required`.
-pub fn translated(answer: Answer, method: &str, offers: Offers) -> Answer {
+/// are not an error but `input_required`. `is_told` says whether who answers was told what the client can do.
+pub fn translated(answer: Answer, method: &str, offers: Offers, is_told: bool) -> Answer {
     let Answer::Error(error) = answer else { return answer };
     match error.member("code").and_then(|code| code.read()) {
+        Some(code::MISSING_CAPABILITY) if is_told && names_capabilities(&error) => {
+            Answer::Error(error)
+        }
         Some(code::RESOURCE_NOT_FOUND) => with_code(&error, code::INVALID_PARAMS),
         Some(code::URL_REQUIRED) => {
             let pages = Some(&error).filter(|_| can_ask(method) && offers.urls()).and_then(pages);
             pages.map_or_else(|| with_code(&error, code::INTERNAL_ERROR), Answer::Result)
         }
+        // These codes are about the way between a client and its server, which is not this one.
+        Some(code) if code::is_modern(code) => with_code(&error, code::INTERNAL_ERROR),
         _ => Answer::Error(error),
     }
+}
+
+/// Whether an error says what its client lacks. The code alone does not: in older revisions it is free for any use.
+fn names_capabilities(error: &Json) -> bool {
+    let data = error.member("data");
+    data.and_then(|data| data.member("requiredCapabilities")).is_some_and(|it| is_object(&it))
+}
+
+/// Returns the params of a notification without the id of the subscription that brought it: that is one of the
+/// link to its server, and no business of a host.
+pub fn untagged(params: Option<Json>) -> Option<Json> {
+    let meta = likely_meta(params.as_ref()).filter(|meta| meta.member(SUBSCRIPTION).is_some());
+    let Some((params, meta)) = params.as_ref().zip(meta) else { return params };
+    let meta = meta.without(&[SUBSCRIPTION]);
+    Some(if meta == Json::empty_object() {
+        params.without(&["_meta"])
+    } else {
+        splice::with_member(params, "_meta", &meta)
+    })
 }
 
 /// Whether these are answers to the URLs that [`translated`] asked a client to visit.
@@ -85,7 +109,7 @@ pub fn were_visited(responses: &Json) -> bool {
 }
 
 /// Returns this error with another code.
-pub fn with_code(error: &Json, code: i64) -> Answer {
+fn with_code(error: &Json, code: i64) -> Answer {
     Answer::Error(splice::with_member(error, "code", &Json::from(json!(code))))
 }
 
@@ -127,12 +151,64 @@ mod tests {
     use super::*;
 
     #[test]
+    fn codes_of_the_other_era_are_translated() {
+        let urls = Offers::of(&Json::new(r#"{"elicitation":{"url":{}}}"#).unwrap());
+        for (code, expected) in [
+            (-32002, -32602),
+            (-32042, -32603),
+            (-32020, -32603),
+            (-32021, -32603),
+            (-32602, -32602),
+            (-32000, -32000),
+        ] {
+            let error = Json::new(format!(r#"{{"code":{code},"message":"m","data":[1.0]}}"#));
+
+            let answer = translated(Answer::Error(error.unwrap()), "tools/call", urls, true);
+
+            assert_eq!(answer.error().unwrap().code, expected);
+            assert!(answer.json().as_str().contains(r#""data":[1.0]"#));
+        }
+    }
+
+    #[test]
+    fn what_a_client_lacks_is_told_by_a_backend_that_knows_what_it_can_do_and_by_no_other() {
+        let error = r#"{"code":-32021,"message":"m","data":{"requiredCapabilities":{"roots":{}}}}"#;
+        for (understands, expected) in [(true, -32021), (false, -32603)] {
+            let error = Answer::Error(Json::new(error).unwrap());
+
+            let answer = translated(error, "tools/call", Offers::default(), understands);
+
+            assert_eq!(answer.error().unwrap().code, expected);
+        }
+    }
+
+    #[test]
+    fn the_id_of_a_subscription_is_not_told_and_everything_else_is() {
+        for (params, expected) in [
+            (
+                r#"{"_meta":{"io.modelcontextprotocol/subscriptionId":4},"uri":"x:/a"}"#,
+                r#"{"uri":"x:/a"}"#,
+            ),
+            (
+                r#"{"uri":"a","_meta":{"b":1.10,"io.modelcontextprotocol/subscriptionId":"s"}}"#,
+                r#"{"uri":"a","_meta":{"b":1.10}}"#,
+            ),
+            (r#"{"uri":"a","_meta":{"b":1}}"#, r#"{"uri":"a","_meta":{"b":1}}"#),
+        ] {
+            assert_eq!(untagged(Some(json_of(params))).unwrap().as_str(), expected);
+        }
+        assert_eq!(untagged(None), None);
+    }
+
+    #[test]
     fn a_resource_that_is_not_found_has_the_newer_code_and_keeps_its_data() {
         let older = json_of(r#"{"code":-32002 ,"message":"no","data":{"uri":"a:b"}}"#);
         let other = json_of(r#"{"code":-32050,"message":"no"}"#);
 
         let in_new_words = |json| {
-            translated(Answer::Error(json), "resources/read", Offers::default()).json().clone()
+            translated(Answer::Error(json), "resources/read", Offers::default(), true)
+                .json()
+                .clone()
         };
 
         let expected = r#"{"code":-32602 ,"message":"no","data":{"uri":"a:b"}}"#;
@@ -147,9 +223,9 @@ mod tests {
         let said = || Answer::Error(json_of(said));
         let urls = Offers::of(&json_of(r#"{"elicitation":{"url":{}}}"#));
 
-        let asked: Value = translated(said(), "tools/call", urls).json().read().unwrap();
-        let refused = translated(said(), "tools/call", Offers::default());
-        let elsewhere = translated(said(), "tools/list", urls);
+        let asked: Value = translated(said(), "tools/call", urls, true).json().read().unwrap();
+        let refused = translated(said(), "tools/call", Offers::default(), true);
+        let elsewhere = translated(said(), "tools/list", urls, true);
 
         let page = json!({"mode": "url", "url": "https://a.b", "message": "log in"});
         let question = json!({"method": "elicitation/create", "params": page});

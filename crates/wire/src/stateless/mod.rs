@@ -7,7 +7,7 @@ mod answers;
 mod offers;
 
 pub use answers::{
-    additions, are_pages, discovered, translated, were_visited, with_code, with_server,
+    additions, are_pages, discovered, translated, untagged, were_visited, with_server,
 };
 pub use offers::{Offers, needed};
 
