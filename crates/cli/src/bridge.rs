@@ -21,14 +21,14 @@ use ridethrough_bridge::{Bridge, Catalogue, Detail, Ended, Hidden, harmless};
 use secrecy::ExposeSecret;
 use tokio::runtime;
 
-use crate::doubt::DoubtFlags;
+use crate::account::oauth::OAuthFlags;
+use crate::ending::doubt::DoubtFlags;
 use crate::kept;
 use crate::misuse::Misuse;
-use crate::oauth::OAuthFlags;
 use crate::options::{self, Options, Policy, Settings};
 use crate::platform::StatusServer;
 use crate::secrets;
-use crate::target::{self, Target};
+use crate::server::target::{self, Target};
 use crate::until;
 
 use foreign::Foreign;

@@ -34,13 +34,14 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Instant, interval, timeout};
 
-use crate::exit::Exit;
+use crate::ending::exit::Exit;
 use crate::misuse::Misuse;
 use crate::options::{self, Options, Policy, Settings};
+use crate::server::target::{self, Target};
 use crate::talk::terminal::Terminal;
 use crate::talk::{ending, safe};
-use crate::target::{self, Target};
-use crate::{out, secrets, unexpanded, until};
+use crate::wrong_usage::unexpanded;
+use crate::{out, secrets, until};
 use authorization::{AuthorizationCheck, AuthorizationSeen};
 use era::Era;
 use finding::{Finding, Subject};
@@ -71,7 +72,7 @@ pub(crate) fn play(args: &CheckArgs) -> Result<ExitCode> {
 fn check(args: &CheckArgs) -> Result<ExitCode> {
     let settings = args.options.settings()?;
     let target = target::resolve(&args.server)
-        .map_err(|misuse| crate::program::advised(misuse, &args.server))?;
+        .map_err(|misuse| crate::server::program::advised(misuse, &args.server))?;
     let terminal = Rc::new(Terminal::new());
     let notes = target.notes().into_iter().chain(settings.warning(&target));
     let unexpanded = unexpanded::warnings(env::args_os()).into_iter();

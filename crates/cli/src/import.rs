@@ -60,9 +60,9 @@ pub(crate) use show::safe;
 pub(crate) use told::servers as told_servers;
 
 use crate::misuse::Misuse;
-use crate::near;
 use crate::out;
 use crate::until::{self, Stopped};
+use crate::wrong_usage::near;
 use ask::ServerAnswer;
 use entry::Entry;
 use file::{File, Unread};

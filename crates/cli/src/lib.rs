@@ -9,16 +9,12 @@
 //! a whole or not at all, and a module can be left out only where it is declared. On other platforms their
 //! place is taken by a module in `platform` that refuses.
 
-mod agreement;
-mod approvals;
-mod auth;
+mod account;
 mod beside;
 mod bridge;
 mod check;
-mod complete;
-mod completions;
-mod doubt;
-mod exit;
+mod consent;
+mod ending;
 #[cfg(unix)]
 mod expose;
 #[cfg(unix)]
@@ -26,31 +22,17 @@ mod gateway;
 mod gateway_token;
 mod import;
 mod kept;
-mod login;
-mod logout;
-mod man;
-mod names;
-mod near;
-mod next_step;
-mod oauth;
 mod options;
 mod platform;
-mod program;
 mod secrets;
-mod servers;
+mod server;
+mod shell;
 #[cfg(unix)]
 mod status;
-mod stray_line;
 #[cfg(unix)]
 mod supervise;
-mod swapped;
 mod talk;
-mod target;
-mod tool_names;
-mod trouble;
-mod trust;
-mod unexpanded;
-mod unknown_flag;
+mod wrong_usage;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -62,10 +44,15 @@ use ridethrough_terminal::{misuse, out, until};
 pub use import::{Rehearsal, rehearse, rehearse_gateway_config};
 pub use talk::{SchemaRehearsal, rehearse_schema};
 
-use exit::Exit;
+use account::{auth, login, logout};
+use consent::trust;
+use ending::exit::{self, Exit};
 use misuse::Misuse;
 #[cfg(not(unix))]
 use platform::{expose, gateway, status, supervise};
+use server::{program, servers};
+use shell::{complete, completions, man};
+use wrong_usage::unknown_flag;
 
 /// MCP connections that ride through faults.
 #[derive(Parser)]

@@ -22,8 +22,8 @@ use clap::ValueEnum;
 use ridethrough::server::Eras;
 use ridethrough::{Era, RetryPolicy};
 
+use crate::ending::next_step;
 use crate::misuse::Misuse;
-use crate::next_step;
 use hint::SaidHint;
 
 pub(crate) use file::users as users_file;

@@ -4,11 +4,11 @@ use ridethrough::error::{CallError, Kind};
 use ridethrough_bridge::{Bridge, LoginAdvice};
 use ridethrough_oauth::Account;
 
+use crate::account::oauth::{FlagSources, OAuthFlags, OAuthSettings};
+use crate::ending::next_step::{self, Spoken};
 use crate::misuse::Misuse;
-use crate::next_step::{self, Spoken};
-use crate::oauth::{FlagSources, OAuthFlags, OAuthSettings};
 use crate::options::Settings;
-use crate::target::Target;
+use crate::server::target::Target;
 
 /// Puts the login flags into the settings. `port` is the one that mcp-remote takes behind the URL.
 pub(super) fn take_flags(
@@ -100,7 +100,7 @@ mod tests {
             let refused = parsed(line).err().unwrap();
 
             assert_eq!(refused.kind(), ErrorKind::UnknownArgument, "{line}");
-            let told = crate::unknown_flag::explained(refused, &[]).to_string();
+            let told = crate::wrong_usage::unknown_flag::explained(refused, &[]).to_string();
             assert!(line == "--s3cret" || !told.contains("s3cret"), "{told}");
         }
     }

@@ -3,7 +3,7 @@
 use ridethrough::transport::Endpoint;
 
 use crate::misuse::Misuse;
-use crate::target;
+use crate::server::target;
 
 /// Refuses to send secrets over plain `http` to another machine, where others can listen.
 pub(super) fn check(url: &str, allow_http: bool) -> Result<(), Misuse> {

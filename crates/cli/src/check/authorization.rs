@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use super::Notes;
 use super::finding::{Finding, Subject};
-use crate::login::{GrantTold, allowing};
-use crate::next_step::Spoken;
+use crate::account::login::{GrantTold, allowing};
+use crate::ending::next_step::Spoken;
 use crate::secrets::{cut, masked};
 
 /// The findings about a login, for machines.
@@ -157,7 +157,7 @@ impl AuthorizationSeen {
             endpoints: server.map(EndpointsSeen::of),
             client_kinds: server.map(client_kinds).unwrap_or_default(),
             client: match &outlook.client {
-                Some(ClientOutlook::Known(kind)) => Some(crate::login::client_word(*kind)),
+                Some(ClientOutlook::Known(kind)) => Some(crate::account::login::client_word(*kind)),
                 Some(ClientOutlook::Registers) => Some("registers-itself"),
                 _ => None,
             },

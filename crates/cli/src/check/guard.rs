@@ -9,7 +9,7 @@ use super::finding::{Finding, Subject};
 use super::hello::visit_of;
 use super::seen::AnswerSeen;
 use super::wire::{Miss, Visit, Wire};
-use crate::target;
+use crate::server::target;
 
 pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     let is_local = target::is_this_machine(wire.probe.endpoint());

@@ -9,7 +9,7 @@ use super::finding::{Finding, Subject};
 use super::seen::AnswerSeen;
 use super::wire::{Ask, Miss, Visit, Wire, millis};
 use super::{Notes, redirect, refusal, tls};
-use crate::exit::Exit;
+use crate::ending::exit::Exit;
 use crate::secrets;
 
 /// The result of a handshake.

@@ -10,8 +10,8 @@ use tokio::time::{Instant, timeout_at};
 use super::finding::Subject;
 use super::wire::{self, millis};
 use super::{Notes, WATCH, in_millis, pace, tools};
-use crate::exit::Exit;
-use crate::stray_line::StrayLine;
+use crate::ending::exit::Exit;
+use crate::wrong_usage::stray_line::StrayLine;
 
 /// Starts the program, sends it requests that change nothing, and ends it: all within the time of the check.
 pub(super) async fn examine(

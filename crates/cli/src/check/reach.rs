@@ -9,9 +9,9 @@ use ridethrough::transport::{Cause, Endpoint, Failure};
 use super::Notes;
 use super::finding::{Finding, Subject};
 use super::wire::{Miss, Wire, millis};
-use crate::exit::Exit;
-use crate::target;
-use crate::target::is_safe_from_listeners;
+use crate::ending::exit::Exit;
+use crate::server::target;
+use crate::server::target::is_safe_from_listeners;
 
 /// Connects to the server. If that fails, the finding says why and what to do.
 pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<(), Exit> {

@@ -6,7 +6,8 @@ use ridethrough::transport::Endpoint;
 use super::finding::{Finding, Subject};
 use super::seen::AnswerSeen;
 use super::wire::Wire;
-use crate::{secrets, target};
+use crate::secrets;
+use crate::server::target;
 
 /// Returns the path to continue with, if the server redirected to a path of its own with a status that keeps
 /// method and body.

@@ -12,8 +12,9 @@ use super::hello::{self, Hello};
 use super::redirect;
 use super::seen::{AnswerSeen, ReadEnd};
 use super::wire::{Ask, Miss, Wire};
-use crate::exit::Exit;
-use crate::{next_step, secrets};
+use crate::ending::exit::Exit;
+use crate::ending::next_step;
+use crate::secrets;
 
 /// Explains why `initialize` was not answered.
 pub(super) fn unanswered(miss: &Miss) -> (Finding, Exit) {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Notes;
 use super::finding::{Finding, FindingVerdict, Subject};
 use super::tools::{Repeat, Tool};
-use crate::exit::Exit;
+use crate::ending::exit::Exit;
 use crate::out::{Colour, lines_of, painted};
 use crate::secrets;
 use crate::talk::safe;

@@ -11,7 +11,7 @@ use super::Notes;
 use super::finding::Subject;
 use super::seen::AnswerSeen;
 use super::wire::{Miss, Wire};
-use crate::target;
+use crate::server::target;
 
 /// Whether the outcome of a plain request is that of a port that expects TLS.
 pub(super) fn is_likely(asked: Result<&AnswerSeen, &Miss>) -> bool {

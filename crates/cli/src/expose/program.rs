@@ -7,7 +7,7 @@ use std::path::Path;
 use ridethrough_bridge::harmless;
 
 use crate::misuse::Misuse;
-use crate::program::{is_path, places};
+use crate::server::program::{is_path, places};
 
 /// Looks for the program, as the system would. Returns its name as people may see it: arguments hold secrets,
 /// and folders are private.

@@ -9,10 +9,11 @@ use ridethrough_gateway::Connect;
 use ridethrough_oauth::{Account, OAuth};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::account::oauth::{MaskedAccount, TheirArguments};
 use crate::import::{LoginOf, Program, Reached, RemoteServer};
-use crate::oauth::{MaskedAccount, TheirArguments};
-use crate::stray_line::StrayLine;
-use crate::{secrets, target};
+use crate::secrets;
+use crate::server::target;
+use crate::wrong_usage::stray_line::StrayLine;
 
 /// How a server is reached.
 pub(super) struct ServerWay {

@@ -16,7 +16,7 @@ use ridethrough_server::{Algorithm, FetchKeys, JwtRules, ProtectedResource};
 use serde_json::Value;
 
 use crate::import::JwtSettings;
-use crate::target;
+use crate::server::target;
 
 /// Where the keys of an issuer are.
 pub(super) struct IssuerKeys {

@@ -20,8 +20,9 @@ use super::entry::Entry;
 use super::file::{File, Trust};
 use super::places::{ConfigScope, Folders};
 use super::reach::{Reached, RemoteServer};
-use crate::oauth::{LoginDemand, NoToken};
-use crate::{secrets, target};
+use crate::account::oauth::{LoginDemand, NoToken};
+use crate::secrets;
+use crate::server::target;
 
 /// The answer of a server, or why it was not asked.
 #[derive(Debug)]

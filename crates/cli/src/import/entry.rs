@@ -10,7 +10,7 @@ use secrecy::SecretString;
 
 use super::document::ConfigDocument;
 use super::tree::{Node, Value};
-use crate::near;
+use crate::wrong_usage::near;
 
 /// One server of a config file. Values that may be secrets are left out of its `Debug` output.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::document::{ConfigDocument, Edit};
 use super::entry::{Entry, EntryKind, Remote};
 use super::plan::{EntryVerdict, LoginAfter, Replacement};
-use crate::target;
+use crate::server::target;
 
 /// Returns the entry of this server with our bridge in it, or why it cannot be written.
 pub(super) fn rewritten(

@@ -12,7 +12,7 @@ use super::entry::{Entry, EntryKind, Local, PlacedText, Remote, Transport};
 use super::line::ProgramLine;
 use super::plan;
 use super::variables::{self, Dialect, Unfilled, VariableScope};
-use crate::oauth::{OAuthSettings, TheirArguments};
+use crate::account::oauth::{OAuthSettings, TheirArguments};
 
 /// The address or program of a server, and what is sent to it. Values that may be secrets are left out of its
 /// `Debug` output.

@@ -7,8 +7,8 @@ use super::file::{File, Trust, Unread};
 use super::host::Host;
 use super::places::{ConfigPlace, ConfigScope, Folders};
 use super::reach::{Reached, Unreached};
-use crate::approvals::Approvals;
-use crate::oauth::OAuthSettings;
+use crate::account::oauth::OAuthSettings;
+use crate::consent::approvals::Approvals;
 
 /// The config files of this project and this user.
 pub(crate) struct Servers {

@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 
 use super::entry::Local;
 use super::line::Request;
-use crate::oauth::TheirArguments;
+use crate::account::oauth::TheirArguments;
 
 /// Whether the store of `mcp-remote` has tokens for these arguments. The tokens are not read.
 pub(super) fn is_stored(local: &Local, request: &Request) -> bool {

@@ -14,7 +14,7 @@ use super::document::ConfigDocument;
 use super::entry::{Entry, EntryKind, Local, Remote, entries};
 use super::host::Host;
 use super::variables::{Dialect, VariableScope, expand};
-use crate::target;
+use crate::server::target;
 
 /// Returns a line for each thing that the servers of this file start, contact or send.
 pub(crate) fn servers(path: &Path, text: &str) -> Vec<String> {

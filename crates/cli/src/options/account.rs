@@ -9,9 +9,9 @@ use ridethrough_oauth::{Account, OAuth};
 use secrecy::ExposeSecret;
 
 use super::settings::{Settings, wrong};
+use crate::account::oauth::{MaskedAccount, OAuthSettings, TheirArguments};
 use crate::import::RemoteServer;
 use crate::misuse::Misuse;
-use crate::oauth::{MaskedAccount, OAuthSettings, TheirArguments};
 
 impl Settings {
     /// Returns the login settings at this server: from the command's settings, completed by the server's

@@ -13,8 +13,8 @@ use secrecy::ExposeSecret;
 
 use crate::import::RemoteServer;
 use crate::misuse::Misuse;
+use crate::server::target::{self, Target};
 use crate::talk::safe;
-use crate::target::{self, Target};
 
 /// The settings about certificates.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 use super::{Layer, file};
-use crate::approvals::Approvals;
+use crate::consent::approvals::Approvals;
 use crate::import;
 use crate::misuse::Misuse;
 use crate::talk::safe;

@@ -17,13 +17,13 @@ use secrecy::{ExposeSecret, SecretString};
 use super::certificates::Certificates;
 use super::{EraChoice, Layer, Origin, Policy};
 use super::{header, hint};
+use crate::account::oauth::OAuthSettings;
 use crate::import::RemoteServer;
 use crate::kept;
 use crate::misuse::Misuse;
-use crate::oauth::OAuthSettings;
 use crate::secrets;
+use crate::server::target::{self, Target};
 use crate::talk::safe;
-use crate::target::{self, Target};
 
 /// How to talk to a server. It has no `Debug`, because it holds header values and tokens.
 pub(crate) struct Settings {

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use ridethrough::Json;
 
 use super::schema::{Schema, is_of};
-use crate::next_step;
+use crate::ending::next_step;
 pub(super) use origins::Origins;
 use word::{Given, TypedArgument};
 

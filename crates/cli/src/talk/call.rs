@@ -26,9 +26,10 @@ use super::{
     Common, Talk, content, ended_as_swapped, nearest_tool, progress, safe, talk_asked, task,
     told_doubt,
 };
-use crate::exit::Exit;
+use crate::ending::exit::Exit;
+use crate::ending::next_step;
 use crate::misuse::Misuse;
-use crate::{next_step, out, secrets};
+use crate::{out, secrets};
 
 /// The arguments of `ridethrough call`.
 #[derive(clap::Args)]

@@ -12,10 +12,10 @@ use serde::Serialize;
 
 use super::aside::Late;
 use super::safe;
-use crate::exit::{self, Exit};
+use crate::ending::exit::{self, Exit};
+use crate::ending::next_step::{self, Spoken};
+use crate::ending::trouble::Trouble;
 use crate::misuse::Misuse;
-use crate::next_step::{self, Spoken};
-use crate::trouble::Trouble;
 use crate::{out, secrets};
 
 /// The server that a command talked to.

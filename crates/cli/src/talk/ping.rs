@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::questions::{Asking, Flags};
 use super::{Common, Talk, safe, talk_asked};
-use crate::exit::Exit;
+use crate::ending::exit::Exit;
 
 /// The arguments of `ridethrough ping`.
 #[derive(clap::Args)]

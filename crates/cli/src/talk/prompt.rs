@@ -11,12 +11,12 @@ use ridethrough::model::{Prompt, PromptResult, Role};
 use super::arguments;
 use super::files::Folder;
 use super::{Common, Talk, content, ended_as_swapped, safe, talk, told_doubt};
-use crate::exit::Exit;
+use crate::ending::exit::Exit;
+use crate::ending::next_step;
 use crate::misuse::Misuse;
-use crate::near;
-use crate::next_step;
 use crate::out::{Colour, painted};
 use crate::secrets;
+use crate::wrong_usage::near;
 
 /// The arguments of `ridethrough prompt`.
 #[derive(clap::Args)]

@@ -8,7 +8,7 @@ use ridethrough::call::CallName;
 
 use super::files::Folder;
 use super::{Common, Talk, content, ended_as_swapped, talk, told_doubt};
-use crate::exit::Exit;
+use crate::ending::exit::Exit;
 
 /// The arguments of `ridethrough read`.
 #[derive(clap::Args)]

@@ -4,7 +4,7 @@ use anyhow::Result;
 use ridethrough::model::{Resource, ResourceTemplate};
 
 use super::{Talk, joined, safe};
-use crate::exit::Exit;
+use crate::ending::exit::Exit;
 use crate::out::{Colour, painted};
 
 pub(super) async fn list(talk: &Talk) -> Result<Exit> {

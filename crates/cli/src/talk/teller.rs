@@ -16,8 +16,8 @@ use tokio::time::{Instant, interval};
 use super::safe;
 use super::terminal::Terminal;
 use super::told_event;
-use crate::stray_line::StrayLine;
-use crate::target::Target;
+use crate::server::target::Target;
+use crate::wrong_usage::stray_line::StrayLine;
 
 /// Watches a client until it is closed, or until the task is aborted.
 pub(super) fn start(

@@ -13,7 +13,7 @@ use tokio::time::{Instant, Interval, interval, sleep_until};
 use super::log::Level;
 use super::questions::{Asking, Flags};
 use super::{Common, Talk, safe, talk_asked};
-use crate::exit::Exit;
+use crate::ending::exit::Exit;
 use crate::options::seconds;
 use repeats::{RepeatTold, Repeats};
 use sight::{LastStatus, Sight};

@@ -12,7 +12,7 @@ use super::super::servers_of;
 use super::super::show::shown;
 use super::own_file::OwnFile;
 use super::{MovePlan, MoveVerdict, MovedFile, told};
-use crate::agreement;
+use crate::consent::agreement;
 use crate::misuse::Misuse;
 use crate::out;
 

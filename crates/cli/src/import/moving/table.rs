@@ -18,7 +18,7 @@ use super::super::reach::{Reached, reach};
 use super::super::tree::{Node, Value};
 use super::super::variables::{self, Dialect, VariableScope};
 use super::words::{comments, key, quoted};
-use crate::target;
+use crate::server::target;
 
 /// A server as our own file has it. It holds secrets, so there is no `Debug`.
 pub(super) struct ServerTable {

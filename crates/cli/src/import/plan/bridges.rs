@@ -8,8 +8,8 @@ use super::super::line::{FlagMeaning, Request};
 use super::super::other::Other;
 use super::super::{their_login, variables};
 use super::{LoginAfter, Replacement, text};
-use crate::oauth::OAuthFlags;
-use crate::target;
+use crate::account::oauth::OAuthFlags;
+use crate::server::target;
 
 /// Returns why our bridge cannot take the place of this `mcp-remote`, if it cannot.
 pub(super) fn refusal(entry: &Entry, local: &Local, request: &Request) -> Option<String> {

@@ -10,7 +10,7 @@ use super::super::other::Other;
 use super::super::their_login;
 use super::super::variables::{Dialect, Unfilled, VariableScope};
 use super::{RemoteServer, Unreached, bearer, filled, unfilled};
-use crate::oauth::{FlagSources, OAuthFlags, OAuthSettings};
+use crate::account::oauth::{FlagSources, OAuthFlags, OAuthSettings};
 
 /// Returns the server behind `mcp-remote` or our own bridge.
 pub(super) fn mcp_remote(

@@ -11,7 +11,7 @@ use ridethrough::task::Task;
 use super::super::ending::Hint;
 use super::super::questions::{Asking, Flags};
 use super::super::{Common, Talk, call, joined, safe, talk, talk_asked};
-use crate::exit::Exit;
+use crate::ending::exit::Exit;
 use crate::misuse::Misuse;
 
 /// The subcommands of `ridethrough task`.

@@ -7,9 +7,11 @@
 use std::env;
 use std::path::PathBuf;
 
+use crate::ending::next_step;
 use crate::import::{Host, Reached, RemoteServer, Server, Servers, safe};
 use crate::misuse::Misuse;
-use crate::{near, next_step, program};
+use crate::server::program;
+use crate::wrong_usage::near;
 
 /// The server that a word means. Values that may be secrets are left out of its `Debug` output.
 #[derive(Debug)]

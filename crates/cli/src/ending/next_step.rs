@@ -3,7 +3,7 @@
 use ridethrough::error::{Advice, CallError, Delivery, Kind, Reason};
 use ridethrough::transport::Cause;
 
-use crate::exit;
+use crate::ending::exit;
 
 /// A server in the words of its user, for hints.
 #[derive(Clone, Debug, Default)]

@@ -6,8 +6,10 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
+use crate::ending::next_step;
+use crate::server::program;
 use crate::talk::safe;
-use crate::{near, next_step, program};
+use crate::wrong_usage::near;
 
 /// Returns the error with a fitting tip: how an argument of a tool is typed, and no flag that is not similar.
 pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {

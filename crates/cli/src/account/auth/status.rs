@@ -11,13 +11,13 @@ use ridethrough_oauth_core::HttpUrl;
 use secrecy::ExposeSecret;
 use serde::Serialize;
 
-use crate::exit::Exit;
-use crate::login::GrantTold;
+use crate::account::login::GrantTold;
+use crate::ending::exit::Exit;
+use crate::ending::next_step::quoted;
 use crate::misuse::Misuse;
-use crate::next_step::quoted;
 use crate::out;
+use crate::server::target;
 use crate::talk::{ending, safe};
-use crate::target;
 
 /// The arguments of `ridethrough auth status`.
 #[derive(clap::Args)]

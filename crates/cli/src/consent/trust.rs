@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use crate::agreement;
-use crate::approvals::Approvals;
+use crate::consent::agreement;
+use crate::consent::approvals::Approvals;
 use crate::misuse::Misuse;
 use crate::options::project;
 use crate::out;

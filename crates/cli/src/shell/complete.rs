@@ -6,7 +6,8 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use crate::import::Servers;
-use crate::{out, tool_names};
+use crate::out;
+use crate::server::tool_names;
 
 /// The kind of names that a script wants to complete.
 #[derive(Subcommand)]

@@ -7,12 +7,12 @@ use ridethrough_oauth::store::FileStore;
 use ridethrough_oauth::{Account, KeepClient, LoggedOut};
 use serde::Serialize;
 
-use crate::exit::Exit;
+use crate::account::oauth::OAuthSettings;
+use crate::ending::exit::Exit;
 use crate::misuse::Misuse;
-use crate::oauth::OAuthSettings;
 use crate::options::{Options, Settings};
+use crate::server::target;
 use crate::talk::{ending, safe};
-use crate::target;
 use crate::{out, until};
 
 /// The arguments of `ridethrough logout`.

@@ -9,10 +9,10 @@ use ridethrough_oauth_core::discovery::{DiscoveryError, DiscoveryFailure, Verdic
 use ridethrough_oauth_core::registration::RegistrationError;
 use ridethrough_oauth_core::token_answer::TokenError;
 
-use crate::exit::Exit;
-use crate::next_step::{Spoken, quoted};
+use crate::ending::exit::Exit;
+use crate::ending::next_step::{Spoken, quoted};
+use crate::ending::trouble::Trouble;
 use crate::talk::safe;
-use crate::trouble::Trouble;
 
 /// Returns what a person is told about a failed login.
 pub(crate) fn told(error: &LoginFailure, server: &Spoken) -> Trouble {
@@ -109,7 +109,8 @@ fn discovery(error: &DiscoveryError, server: &Spoken) -> (Exit, String) {
     if error.is_transient() {
         return (Exit::Unreachable, format!("try again later: {}", with("")));
     }
-    let words = format!("ask who runs the server how to log in; {}", crate::next_step::CREDENTIALS);
+    let words =
+        format!("ask who runs the server how to log in; {}", crate::ending::next_step::CREDENTIALS);
     (Exit::Unauthorized, words)
 }
 

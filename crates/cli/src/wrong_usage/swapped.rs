@@ -1,8 +1,10 @@
 //! A server that was typed behind the word that is asked of it: `ridethrough call echo
 //! https://example.com/mcp`.
 
+use crate::ending::next_step;
 use crate::misuse::Misuse;
-use crate::{next_step, program, target};
+use crate::server::program;
+use crate::server::target;
 
 /// Returns what is wrong if the server is the second word, with the corrected line. `what` names the second
 /// word of a correct line.

@@ -7,9 +7,11 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use crate::ending::next_step;
 use crate::import::Program;
 use crate::misuse::Misuse;
-use crate::{next_step, platform, target};
+use crate::platform;
+use crate::server::target;
 
 /// Returns the command line with the program behind `--`, if there is one, in the place of the server.
 pub(crate) fn fold(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, Misuse> {

@@ -10,11 +10,13 @@ use ridethrough::{Client, ClientBuilder};
 use ridethrough_wire::secrets::Secrets;
 use secrecy::ExposeSecret;
 
+use crate::ending::next_step;
+use crate::ending::next_step::Spoken;
 use crate::import::{Program, Reached, RemoteServer, safe};
 use crate::misuse::Misuse;
-use crate::next_step::Spoken;
-use crate::stray_line::StrayLine;
-use crate::{names, next_step, program};
+use crate::server::names;
+use crate::server::program;
+use crate::wrong_usage::stray_line::StrayLine;
 
 /// A server that a client can be made for. It prints without the URL's query, where people put keys.
 pub(crate) struct Target {

@@ -8,8 +8,8 @@ use ridethrough_oauth_core::client::ClientKind;
 use serde::Serialize;
 
 use crate::options::Settings;
+use crate::server::target::Target;
 use crate::talk::safe;
-use crate::target::Target;
 
 /// The result of a login.
 #[derive(Serialize)]

@@ -15,15 +15,17 @@ use anyhow::Result;
 use ridethrough::ClientBuilder;
 use ridethrough_oauth::Account;
 
-use crate::exit::Exit;
+use crate::account::oauth::{
+    FlagSources, LoginDemand, LoginFlow, MaskedAccount, NoToken, OAuthFlags,
+};
+use crate::ending::exit::Exit;
+use crate::ending::next_step::Spoken;
 use crate::misuse::Misuse;
-use crate::next_step::Spoken;
-use crate::oauth::{FlagSources, LoginDemand, LoginFlow, MaskedAccount, NoToken, OAuthFlags};
 use crate::options::{Options, Settings, finish};
+use crate::server::target::{self, Target};
 use crate::talk::ending::{self, With};
 use crate::talk::safe;
 use crate::talk::terminal::Terminal;
-use crate::target::{self, Target};
 use crate::until;
 
 pub(crate) use failure::allowing;

@@ -9,7 +9,7 @@ use ridethrough_oauth::{ResourceParameter, Secret};
 use serde_json::{Map, Value};
 
 use super::{LoginFlow, OAuthSettings};
-use crate::next_step;
+use crate::ending::next_step;
 use crate::options::header;
 
 /// The flags of a login. Client information may hold a secret, so there is no `Debug`.

@@ -6,7 +6,8 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::import::{Servers, safe};
-use crate::{out, target};
+use crate::out;
+use crate::server::target;
 
 /// The arguments of `ridethrough servers`.
 #[derive(clap::Args)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::exit::Exit;
+use crate::ending::exit::Exit;
 
 /// A failure of a command. It ends with the exit code that it names.
 #[derive(Debug)]

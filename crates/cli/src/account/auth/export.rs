@@ -17,11 +17,11 @@ use ridethrough_oauth_core::HttpUrl;
 use ridethrough_oauth_core::store::{AccountKey, GrantRecord};
 use secrecy::ExposeSecret;
 
-use crate::exit::Exit;
+use crate::ending::exit::Exit;
 use crate::misuse::Misuse;
 use crate::platform;
+use crate::server::target;
 use crate::talk::{ending, safe};
-use crate::target;
 use crate::until;
 
 /// The arguments of `ridethrough auth move`.

@@ -1,0 +1,6 @@
+//! Logins of a person: made, kept, listed and given back.
+
+pub(crate) mod auth;
+pub(crate) mod login;
+pub(crate) mod logout;
+pub(crate) mod oauth;
