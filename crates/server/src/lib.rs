@@ -1,4 +1,4 @@
-//! Streamable HTTP from the server's side, for any [`Backend`].
+//! The server's side of MCP for any [`Backend`]: Streamable HTTP, and lines of one host ([`serve_lines`]).
 //!
 //! ```text
 //!   client ──HTTP──▶ ┌────────┐ ──messages──▶ conversation 1      one session, one conversation

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 /// The headers of a call: they go out with every send and every resume.
 ///
 /// ```
-/// use ridethrough_wire::Headers;
+/// use ridethrough_wire::headers::Headers;
 ///
 /// let mut map = http::HeaderMap::new();
 /// map.insert("x-tenant", "blue".parse()?);
