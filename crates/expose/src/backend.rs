@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ridethrough_server::{Backend, BoxFuture, Caller, Conversation, Unavailable};
+use ridethrough_server::{Backend, BoxFuture, Caller, Conversation, HostSide, Unavailable};
 use tokio::time::{Instant, sleep};
 
 use crate::child::Start;
@@ -29,7 +29,7 @@ impl Children {
         Self { start: Box::new(start), starts: Starts { pace: Arc::default(), tell } }
     }
 
-    async fn open(&self) -> Result<Conversation, Unavailable> {
+    async fn open(&self, host: HostSide) -> Result<Conversation, Unavailable> {
         self.keep_pace().await?;
         let child = self.start.start().await.map_err(|error| {
             let what = format!("`{}` could not be started: {error}", self.start.name());
@@ -38,7 +38,7 @@ impl Children {
             self.starts.tell_pause(pause);
             Unavailable { what, retry_after: self.starts.wait() }
         })?;
-        Ok(conversation::with(child, self.start.name(), self.starts.clone()))
+        Ok(conversation::with(child, self.start.name(), self.starts.clone(), host))
     }
 
     /// Waits out a short pause; after a long one, the client is told when to come again.
@@ -58,8 +58,12 @@ impl Children {
 }
 
 impl Backend for Children {
-    fn open<'a>(&'a self, _: &'a Caller) -> BoxFuture<'a, Result<Conversation, Unavailable>> {
-        Box::pin(self.open())
+    fn open<'a>(
+        &'a self,
+        _: &'a Caller,
+        host: HostSide,
+    ) -> BoxFuture<'a, Result<Conversation, Unavailable>> {
+        Box::pin(self.open(host))
     }
 
     fn name(&self) -> &str {

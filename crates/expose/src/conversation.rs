@@ -1,7 +1,7 @@
 //! A conversation with a child: messages are lines on its stdin and stdout.
 //!
 //! ```text
-//!   Talking ──child ends, or breaks a rule──▶ Ended: its last words are told ──▶ Over
+//!   Talking ──child ends, or breaks a rule──▶ its last words are told ──▶ Over
 //!       └──asked to end──stdin closed──▶ child gone, or killed after 10 s ──▶ Over
 //! ```
 
@@ -9,58 +9,57 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
-use futures_util::stream;
-use ridethrough_server::{Conversation, Ending, Letter, ParsedMessage, Presence, Said, Unreadable};
+use ridethrough_server::{
+    Conversation, Ending, HostMessage, HostSide, Letter, OpenCalls, ParsedMessage, Voice,
+};
 use ridethrough_wire::message::{Elements, Json};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::backend::Starts;
 use crate::child::{Child, Obituary};
 use crate::lines::{Lines, TooLong};
 
 /// Begins a conversation with a child that was just started.
-pub(crate) fn with(child: Child, name: &str, starts: Starts) -> Conversation {
+pub(crate) fn with(child: Child, name: &str, starts: Starts, host: HostSide) -> Conversation {
     let Child { stdin, stdout, ended } = child;
-    // The senders that wait are the queue, which the number of connections bounds.
-    let (outbox, letters) = mpsc::channel(1);
+    let HostSide { letters, closing, voice } = host;
     let (tell_deaf, deaf) = oneshot::channel();
-    let (open, closing) = oneshot::channel();
+    let calls = OpenCalls::default();
+    let writing = write(stdin, letters, calls.clone(), tell_deaf);
     let talk = Talk {
         name: name.to_owned(),
         starts,
         born: Instant::now(),
         state: State::Talking,
         lines: Lines::new(stdout, MOST_LINE),
-        elements: None,
         ended,
         has_ended: false,
-        writer: Abort(tokio::spawn(write(stdin, letters, tell_deaf)).abort_handle()),
+        voice,
+        calls,
+        writer: Abort(tokio::spawn(writing).abort_handle()),
         deaf,
         closing,
     };
-    let inbox = stream::unfold(talk, |mut talk| async { talk.next().await.map(|it| (it, talk)) });
-    // A child belongs to one session, and ends with it: whether the client is there changes nothing.
-    let presence = Presence::default();
-    Conversation { outbox, inbox: inbox.boxed(), open, presence }
+    Box::pin(talk.run())
 }
 
-/// The messages of a child, as they come.
+/// The talk with a child.
 struct Talk {
     name: String,
     starts: Starts,
     born: Instant,
     state: State,
     lines: Lines<Box<dyn AsyncRead + Send + Unpin>>,
-    /// The rest of a line that is an array.
-    elements: Option<Elements>,
     ended: BoxFuture<'static, Obituary>,
     /// Whether `ended` has completed; it must not be polled again.
     has_ended: bool,
+    voice: Voice,
+    /// The calls that the child has not answered.
+    calls: OpenCalls,
     writer: Abort,
     /// The channel that completes when the child reads no more messages.
     deaf: oneshot::Receiver<()>,
@@ -69,10 +68,6 @@ struct Talk {
 }
 
 enum State {
-    /// The child has ended by itself; the next start waits for this long.
-    Ended {
-        pause: Duration,
-    },
     /// The child has ended, and its last output is still in the pipe.
     Ending {
         obituary: Obituary,
@@ -90,45 +85,37 @@ enum Step {
 }
 
 impl Talk {
-    async fn next(&mut self) -> Option<Said> {
+    /// Talks until the child has ended, or the conversation is asked to end, and until nothing is left of the child.
+    async fn run(mut self) {
+        if let Some(ending) = self.talk().await {
+            let pause = ending.retry_after;
+            self.voice.is_over(ending);
+            self.starts.tell_pause(pause);
+        } else {
+            self.starts.did_well();
+        }
+        self.bury().await;
+    }
+
+    /// Passes on what the child says. Returns its end, if it ends by itself.
+    async fn talk(&mut self) -> Option<Ending> {
         loop {
-            if let Some(said) = self.next_element() {
-                return Some(said);
-            }
             match &self.state {
-                State::Ended { pause } => {
-                    self.starts.tell_pause(*pause);
-                    self.bury().await;
-                    return None;
-                }
                 State::Ending { obituary, until } => {
-                    let rest = tokio::time::timeout_at(*until, self.lines.next()).await;
-                    match rest {
-                        Ok(Ok(Some(line))) => {
-                            if let Some(said) = self.read(line) {
-                                return Some(said);
-                            }
-                        }
+                    match timeout_at(*until, self.lines.next()).await {
+                        Ok(Ok(Some(line))) => self.take(line).await,
                         _ => return Some(self.died(obituary.clone())),
                     }
                 }
                 State::Talking => match self.step().await {
-                    Step::Closing => {
-                        self.starts.did_well();
-                        self.bury().await;
-                        return None;
-                    }
+                    Step::Closing => return None,
                     Step::Deaf => return Some(self.last_words("closed its stdin").await),
                     Step::Ended(obituary) => {
                         self.has_ended = true;
                         let until = Instant::now() + LAST_GASP;
                         self.state = State::Ending { obituary, until };
                     }
-                    Step::Line(Ok(Some(line))) => {
-                        if let Some(said) = self.read(line) {
-                            return Some(said);
-                        }
-                    }
+                    Step::Line(Ok(Some(line))) => self.take(line).await,
                     Step::Line(Ok(None)) => {
                         return Some(self.last_words("closed its stdout").await);
                     }
@@ -137,6 +124,8 @@ impl Talk {
                     }
                 },
             }
+            // Many small messages may have arrived at once.
+            tokio::task::consume_budget().await;
         }
     }
 
@@ -151,33 +140,41 @@ impl Talk {
         }
     }
 
-    /// Reads a line: a message, or an array of them.
-    fn read(&mut self, line: Bytes) -> Option<Said> {
-        let Ok(json) = Json::new(line) else { return Some(Said::Unreadable { id: None }) };
+    /// Takes a line: a message, or an array of them.
+    async fn take(&mut self, line: Bytes) {
+        let Ok(json) = Json::new(line) else { return self.voice.skip() };
         // Messages are read one at a time: a line of tiny messages takes many times its size in memory when
         // all of them are parsed.
-        self.elements = Elements::of(json.as_bytes());
-        if self.elements.is_some() {
-            return None;
+        let Some(elements) = Elements::of(json.as_bytes()) else {
+            return self.pass_on(&json, ParsedMessage::read(&json)).await;
+        };
+        // A line that turns out to be invalid ends there.
+        for element in elements.map_while(Result::ok) {
+            self.pass_on(&element, ParsedMessage::read_alone(&element)).await;
+            tokio::task::consume_budget().await;
         }
-        Some(said(&json, ParsedMessage::read(&json)))
     }
 
-    fn next_element(&mut self) -> Option<Said> {
-        let element = self.elements.as_mut()?.next();
-        match element {
-            Some(Ok(element)) => Some(said(&element, ParsedMessage::read_alone(&element))),
-            // A line that turns out to be invalid ends here.
-            Some(Err(_)) | None => {
-                self.elements = None;
-                None
-            }
+    async fn pass_on<E>(&mut self, json: &Json, read: Result<ParsedMessage, E>) {
+        match read {
+            Ok(message) => self.calls.pass_on(message, &self.voice).await,
+            Err(_) => self.skip(json),
         }
+    }
+
+    /// Skips something that is not a message. If it names a call, no other answer to that will come.
+    fn skip(&self, json: &Json) {
+        if json.member("method").is_none()
+            && let Some(id) = json.member("id")
+        {
+            self.calls.misread(&id);
+        }
+        self.voice.skip();
     }
 
     /// Waits for the end of a child that has closed a pipe: most such children are about to end, and then
     /// report a status.
-    async fn last_words(&mut self, what: &str) -> Said {
+    async fn last_words(&mut self, what: &str) -> Ending {
         match timeout(LAST_GASP, &mut self.ended).await {
             Ok(obituary) => {
                 self.has_ended = true;
@@ -187,7 +184,7 @@ impl Talk {
         }
     }
 
-    fn died(&mut self, obituary: Obituary) -> Said {
+    fn died(&self, obituary: Obituary) -> Ending {
         let Obituary { status, last_words } = obituary;
         let what = format!("`{}` has ended, {status}", self.name);
         let what = if last_words.is_empty() {
@@ -198,20 +195,19 @@ impl Talk {
         self.end(what, &Obituary { status, last_words })
     }
 
-    fn broke_a_rule(&mut self, what: &str) -> Said {
+    fn broke_a_rule(&self, what: &str) -> Ending {
         self.end(format!("`{}` {what} and was ended", self.name), &Obituary::default())
     }
 
-    fn end(&mut self, what: String, obituary: &Obituary) -> Said {
+    fn end(&self, what: String, obituary: &Obituary) -> Ending {
         // The pause is set before clients learn of the end and begin a new session.
         let pause = self.starts.died(self.born.elapsed());
-        self.state = State::Ended { pause };
         let Obituary { status, last_words } = obituary;
         let data = json!({
             "kind": "childDied", "mayHaveRun": true,
             "status": status, "lastWords": last_words,
         });
-        Said::Ended(Ending { what, data, retry_after: pause })
+        Ending { what, data, retry_after: pause }
     }
 
     /// Closes the child's stdin, and waits until it has ended.
@@ -232,23 +228,16 @@ impl Talk {
     }
 }
 
-fn said(json: &Json, message: Result<ParsedMessage, Unreadable>) -> Said {
-    match message {
-        Ok(message) => Said::Message { message, call: None },
-        Err(_) if json.member("method").is_none() => Said::Unreadable { id: json.member("id") },
-        Err(_) => Said::Unreadable { id: None },
-    }
-}
-
 /// Writes messages to the child until the conversation is over, or the child reads no more.
 async fn write(
     mut stdin: impl AsyncWrite + Unpin,
     mut letters: mpsc::Receiver<Letter>,
+    calls: OpenCalls,
     deaf: oneshot::Sender<()>,
 ) {
     while let Some(letter) = letters.recv().await {
         let lines = lines_of(&letter);
-        drop(letter);
+        calls.take_down(letter);
         let written = async {
             stdin.write_all(&lines).await?;
             stdin.flush().await
@@ -262,10 +251,11 @@ async fn write(
 }
 
 /// Returns all messages in one buffer, each on a line, so that they are written together or not at all.
-fn lines_of(letter: &[ParsedMessage]) -> Bytes {
-    let mut lines = BytesMut::with_capacity(letter.iter().map(|it| it.text.len() + 1).sum());
-    for message in letter {
-        lines.extend_from_slice(&message.text);
+fn lines_of(letter: &[HostMessage]) -> Bytes {
+    let texts = || letter.iter().map(|it| &it.message().text);
+    let mut lines = BytesMut::with_capacity(texts().map(|it| it.len() + 1).sum());
+    for text in texts() {
+        lines.extend_from_slice(text);
         lines.extend_from_slice(b"\n");
     }
     lines.freeze()

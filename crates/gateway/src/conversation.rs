@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   letters ──▶ ┌──────────────┐ ──requests──▶ catalogue, or the link of a server
-//!               │ Conversation │ ◀──answers────
-//!   said ◀───── └──────────────┘ ◀──questions, progress, log── links      ◀──changes── catalogue
+//!   sinks ◀──── │ Conversation │ ◀──answers────
+//!   voice ◀──── └──────────────┘ ◀──questions, progress, log── links      ◀──changes── catalogue
 //! ```
 //! It takes letters also while its caller does not read. What is said waits in one place for the reader;
 //! while something waits there, nothing more is taken from servers.
@@ -27,10 +27,11 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
-use futures_util::{StreamExt, stream};
+use futures_util::future::{BoxFuture, FutureExt, join_all};
 use ridethrough::event::Delivered;
-use ridethrough_server::{Caller, Conversation, Letter, ParsedMessage, Presence, Said};
+use ridethrough_server::{
+    Aside, CallEnd, Caller, Conversation, HostMessage, HostSide, Letter, ParsedMessage, Sink, Voice,
+};
 use ridethrough_wire::message::{Answer, Id, Json, LogLevel, Message, code, notification, splice};
 use ridethrough_wire::stateless::untagged;
 use serde_json::json;
@@ -48,14 +49,11 @@ use passing::Request;
 use questions::{Questioner, Questions, can_be_asked};
 
 /// Opens a conversation for a caller.
-pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
-    let (outbox, letters) = mpsc::channel(1);
-    let (said, inbox) = mpsc::channel::<Box<Said>>(1);
-    let (open, closing) = oneshot::channel();
+pub(crate) fn open(state: Arc<GatewayState>, caller: Caller, host: HostSide) -> Conversation {
+    let HostSide { letters, closing, voice } = host;
     let (mailbox, from_servers) = mpsc::channel(MAILBOX);
     let (words, own_words) = OwnWords::new();
-    let presence = Presence::default();
-    let (context, changes) = Context::new(state, caller, mailbox, presence.clone(), words);
+    let (context, changes) = Context::new(state, caller, mailbox, voice.presence(), words);
     let talk = Talk {
         context,
         letters,
@@ -65,15 +63,11 @@ pub(crate) fn open(state: Arc<GatewayState>, caller: Caller) -> Conversation {
         calls: Calls::default(),
         questions: Questions::default(),
         unsaid: VecDeque::new(),
-        said,
+        saying: None,
+        voice,
         closing,
     };
-    tokio::spawn(talk.run());
-    let inbox = stream::unfold(inbox, |mut inbox| async {
-        let said = inbox.recv().await?;
-        Some((*said, inbox))
-    });
-    Conversation { outbox, inbox: inbox.boxed(), open, presence }
+    Box::pin(talk.run())
 }
 
 /// A conversation that is open.
@@ -88,16 +82,23 @@ struct Talk {
     calls: Calls,
     questions: Questions,
     /// What is to be said next.
-    unsaid: VecDeque<Box<Said>>,
-    /// Boxed, because a channel makes room for 32 at once.
-    said: mpsc::Sender<Box<Said>>,
+    unsaid: VecDeque<Word>,
+    /// What is being said, while the caller has no room for it.
+    saying: Option<BoxFuture<'static, ()>>,
+    voice: Voice,
     /// Completes when the conversation is asked to end.
     closing: oneshot::Receiver<Infallible>,
 }
 
+/// Something for the caller.
+enum Word {
+    End(Sink, Answer),
+    Say(ParsedMessage, Option<Aside>),
+}
+
 /// What the loop woke up for.
 enum Woken {
-    Ended(Id, Answer),
+    Ended(Sink, Answer),
     FromServer(Box<FromServer>),
     Letter(Letter),
     ListsChanged,
@@ -110,13 +111,13 @@ impl Talk {
     async fn run(mut self) {
         loop {
             match self.wait().await {
-                Woken::Ended(id, answer) => self.end_call(&id, &answer),
+                Woken::Ended(sink, answer) => self.end_call(sink, answer),
                 Woken::FromServer(from) => self.hear(*from),
-                Woken::Letter(letter) => letter.into_iter().for_each(|it| self.take(it.message)),
+                Woken::Letter(letter) => letter.into_iter().for_each(|it| self.take(it)),
                 Woken::ListsChanged => self.tell_changes(),
                 Woken::Over => break,
                 Woken::Own(word) => self.speak(word),
-                Woken::Said => {}
+                Woken::Said => self.go_on_saying(),
             }
             // A caller that always has more to say must not keep other tasks from the thread.
             tokio::task::consume_budget().await;
@@ -125,20 +126,14 @@ impl Talk {
     }
 
     async fn wait(&mut self) -> Woken {
-        let is_free = self.unsaid.is_empty();
+        let is_free = self.saying.is_none();
         let takes = self.unsaid.len() < MOST_UNSAID && self.calls.len() < MOST_CALLS;
         tokio::select! {
             biased;
             // It is never sent anything: the other side is dropped.
             _ = &mut self.closing => Woken::Over,
-            permit = self.said.reserve(), if !is_free => match (permit, self.unsaid.pop_front()) {
-                (Ok(permit), Some(said)) => {
-                    permit.send(said);
-                    Woken::Said
-                }
-                _ => Woken::Over,
-            },
-            (id, answer) = self.calls.next(), if is_free => Woken::Ended(id, answer),
+            () = said(&mut self.saying), if !is_free => Woken::Said,
+            (sink, answer) = self.calls.next(), if is_free => Woken::Ended(sink, answer),
             letter = self.letters.recv(), if takes => match letter {
                 Some(letter) => Woken::Letter(letter),
                 None => Woken::Over,
@@ -150,34 +145,42 @@ impl Talk {
         }
     }
 
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: HostMessage) {
         match message {
-            Message::Request { id, method, params } => self.ask(id, method, params),
-            Message::Response { id, answer } => {
-                if let Some(number) = id.and_then(|id| id.number()) {
-                    self.questions.answer(number, tasks::as_answered(&self.context, answer));
-                }
+            HostMessage::Call(part, sink) => {
+                let Message::Request { method, params, .. } = part.message else { return };
+                self.ask(sink, method, params);
             }
-            Message::Notification { method, params } => self.notify(&method, params),
+            HostMessage::Cancel(_, call) => self.calls.cancel(call),
+            HostMessage::Other(part) => match part.message {
+                Message::Response { id, answer } => {
+                    if let Some(number) = id.and_then(|id| id.number()) {
+                        self.questions.answer(number, tasks::as_answered(&self.context, answer));
+                    }
+                }
+                Message::Notification { method, params } => self.notify(&method, params),
+                Message::Request { .. } => {}
+            },
         }
     }
 
-    fn ask(&mut self, id: Id, method: Box<str>, params: Option<Json>) {
+    fn ask(&mut self, sink: Sink, method: Box<str>, params: Option<Json>) {
         match &*method {
-            "ping" => self.answer(&id, &Answer::Result(Json::empty_object())),
-            "logging/setLevel" => self.log_from(&id, params.as_ref()),
+            "ping" => self.answer(sink, Answer::Result(Json::empty_object())),
+            "logging/setLevel" => self.log_from(sink, params.as_ref()),
             _ => {
-                let request = Request::read(&self.context, id.json().clone(), method, params);
-                self.calls.begin(id, requests::answer(self.context.clone(), request));
+                let aside = Some(sink.aside().clone());
+                let request = Request::read(&self.context, aside, method, params);
+                self.calls.begin(sink, requests::answer(self.context.clone(), request));
             }
         }
     }
 
     /// Sets the level of log messages, at the servers that only this caller uses.
-    fn log_from(&mut self, id: &Id, params: Option<&Json>) {
+    fn log_from(&mut self, sink: Sink, params: Option<&Json>) {
         let Some(level) = params.and_then(LogLevel::of_params) else {
             let why = "`level` must be a level of syslog, such as `warning`";
-            return self.answer(id, &Answer::refusal(code::INVALID_PARAMS, why));
+            return self.answer(sink, Answer::refusal(code::INVALID_PARAMS, why));
         };
         for upstream in self.upstreams() {
             if let Some(link) = upstream.links.own(self.context.number) {
@@ -185,16 +188,13 @@ impl Talk {
             }
         }
         self.context.set_level(level);
-        self.answer(id, &Answer::Result(Json::empty_object()));
+        self.answer(sink, Answer::Result(Json::empty_object()));
     }
 
     fn notify(&mut self, method: &str, params: Option<Json>) {
         match method {
-            notification::CANCELLED => {
-                if let Some(id) = params.and_then(|params| params.member("requestId")) {
-                    self.calls.cancel(&id);
-                }
-            }
+            // It cancels nothing that is known.
+            notification::CANCELLED => {}
             // Each client of a server says that for itself.
             "notifications/initialized" => {}
             // A request without an id is none: names, rights and quotas are those of requests.
@@ -283,7 +283,7 @@ impl Talk {
         }
     }
 
-    fn say_withdrawn(&mut self, number: u64, why: &str, call: Option<Json>) {
+    fn say_withdrawn(&mut self, number: u64, why: &str, call: Option<Aside>) {
         let params = Json::from(json!({ "requestId": number, "reason": why }));
         self.say(ParsedMessage::notification(notification::CANCELLED, Some(&params)), call);
     }
@@ -328,7 +328,7 @@ impl Talk {
     }
 
     /// Answers a call, after what servers have said so far: some of it may belong to the call.
-    fn end_call(&mut self, id: &Id, answer: &Answer) {
+    fn end_call(&mut self, sink: Sink, answer: Answer) {
         for _ in 0..self.from_servers.len() {
             if let Ok(from) = self.from_servers.try_recv() {
                 self.hear(*from);
@@ -337,18 +337,33 @@ impl Talk {
         while let Ok(word) = self.own_words.try_recv() {
             self.speak(word);
         }
-        self.answer(id, answer);
+        self.answer(sink, answer);
     }
 
-    fn answer(&mut self, id: &Id, answer: &Answer) {
-        self.say(ParsedMessage::response(id, answer), None);
+    fn answer(&mut self, sink: Sink, answer: Answer) {
+        self.unsaid.push_back(Word::End(sink, answer));
+        self.go_on_saying();
     }
 
-    fn say(&mut self, message: ParsedMessage, call: Option<Json>) {
-        let said = Box::new(Said::Message { message, call });
-        match self.said.try_reserve() {
-            Ok(permit) if self.unsaid.is_empty() => permit.send(said),
-            _ => self.unsaid.push_back(said),
+    fn say(&mut self, message: ParsedMessage, call: Option<Aside>) {
+        self.unsaid.push_back(Word::Say(message, call));
+        self.go_on_saying();
+    }
+
+    /// Says what is to be said, for as long as the caller has room for it.
+    fn go_on_saying(&mut self) {
+        while self.saying.is_none()
+            && let Some(word) = self.unsaid.pop_front()
+        {
+            let voice = self.voice.clone();
+            let mut saying = match word {
+                Word::End(sink, answer) => sink.end(CallEnd::Answer(answer)).boxed(),
+                Word::Say(message, Some(aside)) => async move { aside.say(message).await }.boxed(),
+                Word::Say(message, None) => async move { voice.say(message).await }.boxed(),
+            };
+            if saying.as_mut().now_or_never().is_none() {
+                self.saying = Some(saying);
+            }
         }
     }
 
@@ -364,7 +379,14 @@ impl Talk {
         let released = join_all(upstreams.iter().map(|it| it.links.release(number)));
         // The conversation counts as open until then. What takes longer is killed when it is dropped.
         let _ = timeout(FAREWELL, released).await;
-        drop(self.said);
+    }
+}
+
+/// Completes when what is being said has found room.
+async fn said(saying: &mut Option<BoxFuture<'static, ()>>) {
+    if let Some(going_on) = saying {
+        going_on.await;
+        *saying = None;
     }
 }
 

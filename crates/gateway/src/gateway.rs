@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ridethrough_server::{
-    Backend, BoxFuture, Caller, Conversation, Page, PageRequest, TokenOwners, Unavailable,
+    Backend, BoxFuture, Caller, Conversation, HostSide, Page, PageRequest, TokenOwners, Unavailable,
 };
 
 use crate::catalogue::{AccessRights, Approved};
@@ -71,9 +71,13 @@ impl Gateway {
 }
 
 impl Backend for Gateway {
-    fn open<'a>(&'a self, caller: &'a Caller) -> BoxFuture<'a, Result<Conversation, Unavailable>> {
+    fn open<'a>(
+        &'a self,
+        caller: &'a Caller,
+        host: HostSide,
+    ) -> BoxFuture<'a, Result<Conversation, Unavailable>> {
         let (state, caller) = (self.state.clone(), caller.clone());
-        Box::pin(async move { Ok(conversation::open(state, caller)) })
+        Box::pin(async move { Ok(conversation::open(state, caller, host)) })
     }
 
     fn name(&self) -> &str {

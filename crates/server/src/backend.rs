@@ -1,33 +1,30 @@
 //! What is behind the server: a source of conversations, each in the session-based form of MCP.
 //!
 //! ```text
-//!   server ──outbox──▶ ┌──────────────┐      initialize, requests, notifications and answers,
-//!   server ◀──inbox─── │ conversation │      in both directions
-//!                      └──────────────┘
+//!   host ──letters──▶ ┌──────────────┐      initialize, requests, notifications and answers
+//!   host ◀──sinks──── │ conversation │      the end of each call, and what is said beside it
+//!   host ◀──voice──── └──────────────┘      what belongs to no call
 //! ```
-//! This is the one interface between the server's side of HTTP and everything that it can serve: a local
-//! process, or a gateway with many servers. Bytes pass unchanged, and a message is parsed once.
+//! This is the one interface between the server's side of MCP and everything that it can serve: a local process,
+//! or a gateway with many servers. Bytes pass unchanged, and a message is parsed once.
 
-use std::convert::Infallible;
-use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::BoxStream;
 use http::{HeaderMap, StatusCode};
-use ridethrough_wire::message::Json;
-use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
 
+use crate::host::HostSide;
 use crate::page::{Page, PageRequest};
-use crate::parts::ParsedMessage;
 
 /// Opens conversations.
 pub trait Backend: Send + Sync + 'static {
-    /// Opens a conversation for this caller. It is empty, and begins with `initialize`.
-    fn open<'a>(&'a self, caller: &'a Caller) -> BoxFuture<'a, Result<Conversation, Unavailable>>;
+    /// Opens a conversation for this caller, which begins with `initialize`.
+    fn open<'a>(
+        &'a self,
+        caller: &'a Caller,
+        host: HostSide,
+    ) -> BoxFuture<'a, Result<Conversation, Unavailable>>;
 
     /// Returns the name that callers may see.
     fn name(&self) -> &str;
@@ -95,61 +92,9 @@ pub struct Principal {
     name: Arc<str>,
 }
 
-/// An open conversation.
-///
-/// The server ends it by dropping `open`, and then reads `inbox` to its end. The backend must end `inbox` in
-/// bounded time from there on.
-pub struct Conversation {
-    /// The channel for messages to the backend. Those of one letter are accepted together or not at all. The
-    /// capacity of the channel is the only queue there is.
-    pub outbox: mpsc::Sender<Letter>,
-    /// The messages of the backend, produced as fast as they are read. Dropping it ends the conversation at
-    /// once.
-    pub inbox: BoxStream<'static, Said>,
-    /// The sender that is dropped when the conversation is asked to end.
-    pub open: oneshot::Sender<Infallible>,
-    /// Where the server says whether the client is there.
-    pub presence: Presence,
-}
-
-/// Says whether the client of a conversation is there: a request of it is being answered, or a stream is open. A
-/// client may be quiet for long and come back, so its absence is no proof that it has left.
-#[derive(Clone, Debug, Default)]
-pub struct Presence(Arc<AtomicUsize>);
-
-/// Messages that a client sent together.
-pub type Letter = Vec<ParsedMessage>;
-
-/// An item that comes out of a conversation.
-#[derive(Debug)]
-pub enum Said {
-    /// The conversation is over. Nothing but the end of the stream follows.
-    Ended(Ending),
-    /// A message.
-    Message {
-        /// The message.
-        message: ParsedMessage,
-        /// The id of the call that a question or a notification belongs to, where that is known. Without it,
-        /// a question goes to the newest call that can take it.
-        call: Option<Json>,
-    },
-    /// Something that is not a message.
-    Unreadable {
-        /// The call that it would have answered: no other answer will come.
-        id: Option<Json>,
-    },
-}
-
-/// The end of a conversation that ended by itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ending {
-    /// What happened, in words.
-    pub what: String,
-    /// The `data` of the errors that calls under way are answered with.
-    pub data: Value,
-    /// How long to wait before another conversation is opened.
-    pub retry_after: Duration,
-}
+/// An open conversation, which goes on while this is polled. It completes when nothing is left of it: in bounded
+/// time once it is asked to end, or after it has said that it has ended by itself. Dropping it ends it at once.
+pub type Conversation = BoxFuture<'static, ()>;
 
 /// Why there is no conversation now, and when to try again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,28 +151,5 @@ impl Caller {
     pub fn in_groups(mut self, groups: Arc<[Arc<str>]>) -> Self {
         self.groups = groups;
         self
-    }
-}
-
-impl Presence {
-    /// Whether the client is there.
-    pub fn is_here(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 0
-    }
-
-    /// Counts a request or stream that is opened.
-    pub(crate) fn enter(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts a request or stream that is over.
-    pub(crate) fn leave(&self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl fmt::Debug for Conversation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Conversation").finish_non_exhaustive()
     }
 }

@@ -1,11 +1,11 @@
-//! The calls of a session that are under way, found by the ids and tokens that the backend writes.
+//! The calls of a session that are under way: each has a number, and an id that no other has.
 //!
 //! Work in proportion to a client's body is done in [`NewCalls`], before any lock is taken.
 
 use std::collections::HashSet;
 
 use ridethrough_core::{Doubt, DoubtForm};
-use ridethrough_wire::message::{Id, Json, Key, Message};
+use ridethrough_wire::message::{ByKey, Id, Json, Key, Message};
 
 use crate::parts::ParsedMessage;
 use crate::repeats::{CallOrigin, Repeatable, Repeats};
@@ -14,8 +14,9 @@ use crate::repeats::{CallOrigin, Repeatable, Repeats};
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     all: Vec<Call>,
-    /// The ids of all calls, for a fast lookup: a client may send a thousand at once.
-    ids: HashSet<Key>,
+    /// The number of each call by its id, for a fast lookup: a client may send a thousand at once.
+    ids: ByKey<u64>,
+    last: u64,
 }
 
 /// A request of the client.
@@ -23,7 +24,7 @@ pub(crate) struct Calls {
 pub(crate) struct Call {
     pub(crate) id: Id,
     key: Key,
-    progress_token: Option<Key>,
+    pub(crate) number: u64,
     pub(crate) stream: u64,
     /// Whether a tool is called, and no task is asked for.
     pub(crate) is_of_tool: bool,
@@ -63,11 +64,10 @@ impl NewCalls {
             if !ids.insert(key.clone()) {
                 return Err(NotTaken::InUse);
             }
-            let progress_token = token.as_ref().map(Key::of);
             let is_of_tool =
                 DoubtForm::Result.of_request(method, params.as_ref()) == DoubtForm::Result;
-            let (id, stream, repeatable) = (id.clone(), 0, None);
-            calls.push(Call { id, key, progress_token, stream, is_of_tool, repeatable });
+            let (id, number, stream, repeatable) = (id.clone(), 0, 0, None);
+            calls.push(Call { id, key, number, stream, is_of_tool, repeatable });
         }
         Ok(Self(calls))
     }
@@ -109,30 +109,38 @@ impl Calls {
         if self.all.len() + calls.len() > MOST_CALLS {
             return Err(NotTaken::TooMany);
         }
-        if calls.iter().any(|call| self.ids.contains(&call.key)) {
+        if calls.iter().any(|call| self.ids.get(&call.key).is_some()) {
             return Err(NotTaken::InUse);
         }
-        calls.iter_mut().for_each(|call| call.stream = stream);
-        self.ids.extend(calls.iter().map(|call| call.key.clone()));
+        for call in &mut calls {
+            self.last += 1;
+            (call.number, call.stream) = (self.last, stream);
+            self.ids.insert(call.key.clone(), call.number);
+        }
         self.all.append(&mut calls);
         Ok(())
     }
 
-    /// Returns the call that the backend means by this id.
-    pub(crate) fn of_id(&self, id: &Json) -> Option<&Call> {
-        key_of(id)?.meant(&self.all, |call| Some(&call.key))
+    /// Returns the call of this number.
+    pub(crate) fn get(&self, number: u64) -> Option<&Call> {
+        self.all.iter().find(|call| call.number == number)
     }
 
-    /// Returns the call that the backend means by this progress token.
-    pub(crate) fn of_token(&self, token: &Json) -> Option<&Call> {
-        key_of(token)?.meant(&self.all, |call| call.progress_token.as_ref())
+    /// Removes the call that the client means by this id.
+    pub(crate) fn cancel(&mut self, id: &Json) -> Option<Call> {
+        if id.as_bytes().len() > LONGEST_SPELLING {
+            return None;
+        }
+        let number = self.ids.remove(&Key::of(id))?;
+        self.remove(number)
     }
 
-    /// Removes the call of exactly this id.
-    pub(crate) fn remove(&mut self, id: &Json) -> Option<Call> {
-        let key = key_of(id).filter(|key| self.ids.remove(key))?;
-        let at = self.all.iter().position(|call| call.key == key)?;
-        Some(self.all.remove(at))
+    /// Removes the call of this number.
+    pub(crate) fn remove(&mut self, number: u64) -> Option<Call> {
+        let at = self.all.iter().position(|call| call.number == number)?;
+        let call = self.all.remove(at);
+        self.ids.remove(&call.key);
+        Some(call)
     }
 
     /// Whether no call is under way.
@@ -151,17 +159,12 @@ impl Calls {
     }
 }
 
-/// Returns the meaning of an id; `None` if it is too long to be that of a call, in any spelling.
-fn key_of(id: &Json) -> Option<Key> {
-    (id.as_bytes().len() <= LONGEST_SPELLING).then(|| Key::of(id))
-}
-
 /// The most calls of one session that may be under way.
 pub(crate) const MOST_CALLS: usize = 1000;
 /// The longest id or token. They are kept while their calls run, and those of real clients have a few bytes.
 pub(crate) const LONGEST_ID: usize = 1024;
-/// The longest spelling of an id or token: JSON may spell one character by six.
-const LONGEST_SPELLING: usize = 6 * LONGEST_ID;
+/// The longest spelling of an id: JSON may spell one character by six.
+pub(crate) const LONGEST_SPELLING: usize = 6 * LONGEST_ID;
 
 #[cfg(test)]
 mod tests {
@@ -199,12 +202,31 @@ mod tests {
         let refused = calls.add(asked(r#"[{"id":2,"method":"m"},{"id":1,"method":"m"}]"#), 2);
 
         assert_eq!(refused, Err(NotTaken::InUse));
-        assert!(calls.of_id(&Json::new("2").unwrap()).is_none());
-        assert!(calls.remove(&Json::new("1").unwrap()).is_some());
+        assert!(calls.cancel(&Json::new("2").unwrap()).is_none());
+        assert!(calls.cancel(&Json::new("1").unwrap()).is_some());
         assert!(calls.is_empty());
     }
 
-    fn asked(text: &'static str) -> NewCalls {
+    #[test]
+    fn a_request_is_cancelled_however_its_id_is_spelled() {
+        for (id, spelled, is_cancelled) in [
+            (r#""a/b""#, r#""a\/b""#, true),
+            (r#""\u0061""#, r#""a""#, true),
+            ("7", "7", true),
+            ("7", "7.0", true),
+            ("7", r#""7""#, false),
+        ] {
+            let mut calls = Calls::default();
+            calls.add(asked(&format!(r#"{{"id":{id},"method":"m"}}"#)), 1).unwrap();
+
+            let cancelled = calls.cancel(&Json::new(spelled.to_owned()).unwrap());
+
+            assert_eq!(cancelled.is_some(), is_cancelled, "{spelled}");
+        }
+    }
+
+    fn asked(text: &str) -> NewCalls {
+        let text = text.to_owned();
         NewCalls::read(&Parts::read(&Bytes::from(text)).unwrap().into_vec()).unwrap()
     }
 }

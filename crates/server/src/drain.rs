@@ -27,7 +27,7 @@ struct DrainState {
 /// It wakes those who wait in their order. A `watch` channel of tokio wakes them in a random one, and a
 /// simulated world could not be repeated.
 #[derive(Debug, Default)]
-struct Switch {
+pub(crate) struct Switch {
     is_on: AtomicBool,
     turns: Notify,
 }
@@ -60,7 +60,7 @@ impl Drain {
 }
 
 impl Switch {
-    fn turn(&self) {
+    pub(crate) fn turn(&self) {
         self.is_on.store(true, Ordering::Release);
         self.turns.notify_waiters();
     }
@@ -69,7 +69,7 @@ impl Switch {
         self.is_on.load(Ordering::Acquire)
     }
 
-    async fn turned(&self) {
+    pub(crate) async fn turned(&self) {
         // It is made before the check, so that a turn in between is not missed.
         let turns = self.turns.notified();
         if !self.is_on() {

@@ -7,8 +7,9 @@ use ridethrough_core::{Doubt, DoubtForm};
 use ridethrough_wire::message::{Answer, Id, Json, code};
 use serde_json::{Value, json};
 
-use crate::backend::{Ending, Unavailable};
+use crate::backend::Unavailable;
 use crate::calls::Call;
+use crate::host::Ending;
 
 /// The reason why a session is over.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use ridethrough_wire::message::Message;
 
 use crate::calls::NewCalls;
+use crate::log::Weight;
 use crate::parts::{ParsedMessage, Parts};
 use crate::streams::{Carries, Next, Streams};
 
@@ -28,12 +29,14 @@ pub fn rehearse(body: &Bytes) -> Result<Rehearsal, String> {
     let calls = asked.len();
     let mut streams = Streams::new();
     let opened = streams.open(asked, Carries::Everything).map_err(|why| format!("{why:?}"))?;
-    for ParsedMessage { message, .. } in parts.iter().rev() {
-        let Message::Request { id, .. } = message else { continue };
-        let answer = format!(r#"{{"id":{},"result":0}}"#, id.json().as_str());
-        if let Ok(Parts::One(answer)) = Parts::read(&answer.into()) {
-            streams.push(&answer, None);
-        }
+    let ids = parts.iter().filter_map(|ParsedMessage { message, .. }| match message {
+        Message::Request { id, .. } => Some(id.json().as_str()),
+        Message::Notification { .. } | Message::Response { .. } => None,
+    });
+    let ids: Vec<_> = ids.collect();
+    for (call, id) in streams.calls_of(opened).into_iter().zip(ids).rev() {
+        let answer = format!(r#"{{"id":{id},"result":0}}"#);
+        streams.push(Some(call), answer.into(), Weight::Answer);
     }
     let (answers, is_over) = read_out(&mut streams, opened);
     let lines = parts.into_iter().map(|part| part.text).collect();

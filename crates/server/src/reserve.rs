@@ -13,26 +13,20 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 use crate::budget::{Full, Reservation};
-use crate::connections::Connections;
 use crate::session::Session;
 
 /// Makes room for the messages of one session's backend.
-pub(crate) struct Reserve {
-    pub(crate) session: Arc<Session>,
-    pub(crate) connections: Arc<Connections>,
-    /// All sessions.
-    pub(crate) all: Box<dyn Fn() -> Vec<Arc<Session>> + Send + Sync>,
-}
+pub(crate) struct Reserve<'a>(pub(crate) &'a Arc<Session>);
 
-impl Reserve {
+impl Reserve<'_> {
     /// Takes room for this many bytes; `None` if there is none, and no client reads.
     pub(crate) async fn take(&self, bytes: usize) -> Option<Reservation> {
         let mut deadline = None;
         let mut seen: Option<Seen> = None;
         loop {
             // The wait begins before the check, so that room that is given back meanwhile is not missed.
-            let room = self.session.share.room();
-            let full = match self.session.share.take(bytes) {
+            let room = self.0.share.room();
+            let full = match self.0.share.take(bytes) {
                 Ok(reservation) => return Some(reservation),
                 Err(full) => full,
             };
@@ -44,14 +38,14 @@ impl Reserve {
             if unmoved.since.elapsed() >= LONGEST_STANDSTILL && seen.take().is_some_and(Seen::cut) {
                 continue;
             }
-            let whose = (full == Full::Session).then_some(self.session.number);
+            let whose = (full == Full::Session).then_some(self.0.number);
             let patience = if self.is_read(whose) { LONGEST_LAG } else { HANDING_OVER };
             let until = *deadline.get_or_insert_with(|| Instant::now() + patience);
             let is_late = tokio::select! {
                 biased;
                 () = room => false,
                 // A reader is gone, so there may be more to drop.
-                () = self.session.room.notified() => false,
+                () = self.0.room.notified() => false,
                 () = sleep_until(until) => true,
             };
             if !is_late {
@@ -59,7 +53,7 @@ impl Reserve {
             }
             deadline = None;
             let makes_room = || {
-                self.connections.close_stalled(whose, LONGEST_LAG)
+                self.0.connections.close_stalled(whose, LONGEST_LAG)
                     || self.is_read(whose)
                     || self.forget(full)
             };
@@ -71,20 +65,20 @@ impl Reserve {
 
     /// Whether a client reads, or is about to read, something that is kept.
     fn is_read(&self, whose: Option<u64>) -> bool {
-        self.session.lock().streams.is_awaited() || self.connections.is_writing(whose)
+        self.0.lock().streams.is_awaited() || self.0.connections.is_writing(whose)
     }
 
     fn forget(&self, full: Full) -> bool {
         match full {
-            Full::Session => self.session.lock().streams.forget_something(),
-            Full::All => (self.all)().iter().any(|it| it.lock().streams.forget_something()),
+            Full::Session => self.0.lock().streams.forget_something(),
+            Full::All => (self.0.all)().iter().any(|it| it.lock().streams.forget_something()),
         }
     }
 
     fn unread(&self, full: Full) -> Vec<Unread> {
         let sessions = match full {
-            Full::Session => vec![self.session.clone()],
-            Full::All => (self.all)(),
+            Full::Session => vec![self.0.clone()],
+            Full::All => (self.0.all)(),
         };
         let places = |session: Arc<Session>| {
             let places = session.lock().streams.unread().collect();

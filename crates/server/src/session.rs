@@ -1,27 +1,29 @@
-//! One session: the state that its client's requests and its conversation share. The task in `life` runs it.
+//! One session: the state that its client's requests and its conversation share. The task in `life` runs it, and
+//! `hearing` is what its conversation says.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use ridethrough_core::repeat_guard::is_look;
 use ridethrough_core::{Doubt, DoubtForm};
 use ridethrough_wire::message::notification;
-use ridethrough_wire::message::{Answer, Id, Json, Message};
+use ridethrough_wire::message::{Id, Message};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout};
 
-use crate::backend::{Caller, Letter, Presence};
+use crate::backend::Caller;
 use crate::budget::SessionBudget;
 use crate::calls::{Call, NotTaken};
-use crate::drain::Drain;
+use crate::connections::Connections;
+use crate::drain::{Drain, Switch};
 use crate::fault::{self, Over};
+use crate::host::{HostMessage, Letter, Presence, Sink};
 use crate::news::SessionNews;
 use crate::parts::ParsedMessage;
 use crate::posted::Posted;
 use crate::reader::Reader;
 use crate::repeats::{CallOrigin, Repeats};
-use crate::streams::{Carries, GREETING, STANDING, Streams};
+use crate::streams::{Carries, STANDING, Streams};
 
 /// A session of one client.
 pub(crate) struct Session {
@@ -40,11 +42,18 @@ pub(crate) struct Session {
     /// How its client is told that a call of a tool may have run.
     pub(crate) doubt: DoubtForm,
     /// What clients of all sessions were told of such calls.
-    repeats: Repeats,
+    pub(crate) repeats: Repeats,
     began: Instant,
-    tell: Arc<dyn Fn(SessionNews) + Send + Sync>,
-    /// Wakes the task that waits for a reader, when one has accepted something.
+    pub(crate) tell: Arc<dyn Fn(SessionNews) + Send + Sync>,
+    pub(crate) connections: Arc<Connections>,
+    /// Returns all sessions.
+    pub(crate) all: AllSessions,
+    /// The turn of whoever says something, in order.
+    pub(crate) turn: tokio::sync::Mutex<()>,
+    /// Wakes the one who has the turn and waits for a reader, when one has accepted something.
     pub(crate) room: Notify,
+    /// Turned when the session is over.
+    pub(crate) ended: Switch,
     /// The reason why the session is asked to end.
     pub(crate) asked_to_end: watch::Sender<Option<&'static str>>,
 }
@@ -57,8 +66,11 @@ pub(crate) struct SessionState {
     /// What its client calls itself, once it is known.
     client: String,
     /// When the last request or stream ended, or a call was last answered.
-    last_use: Instant,
+    pub(crate) last_use: Instant,
 }
+
+/// Returns all sessions of a server.
+pub(crate) type AllSessions = Arc<dyn Fn() -> Vec<Arc<Session>> + Send + Sync>;
 
 /// What all sessions of a server share.
 #[derive(Clone)]
@@ -69,6 +81,8 @@ pub(crate) struct Common {
     pub(crate) repeats: Repeats,
     /// Tells people of events.
     pub(crate) tell: Arc<dyn Fn(SessionNews) + Send + Sync>,
+    pub(crate) connections: Arc<Connections>,
+    pub(crate) all: AllSessions,
 }
 
 /// Why a message did not reach the backend.
@@ -90,7 +104,7 @@ impl Session {
         (outbox, presence): (mpsc::Sender<Letter>, Presence),
         common: Common,
     ) -> Arc<Self> {
-        let Common { drain, doubt, repeats, tell } = common;
+        let Common { drain, doubt, repeats, tell, connections, all } = common;
         let state = SessionState {
             streams: Streams::new(),
             version: None,
@@ -111,7 +125,11 @@ impl Session {
             repeats,
             began: Instant::now(),
             tell,
+            connections,
+            all,
+            turn: tokio::sync::Mutex::default(),
             room: Notify::new(),
+            ended: Switch::default(),
             asked_to_end: watch::channel(None).0,
         };
         Arc::new(session)
@@ -162,35 +180,64 @@ impl Session {
         carries: Carries,
     ) -> Result<Reader, Undelivered> {
         let place = self.place(&posted).await?;
-        let Posted { mut parts, mut asked, client, .. } = posted;
+        let Posted { parts, mut asked, client, .. } = posted;
         let held = asked.note_repeats(&parts, &self.repeats, &self.origin(client));
-        let stream = {
+        let (stream, calls) = {
             let mut state = self.lock();
             if state.over.is_some() {
                 return Err(Undelivered::Over);
             }
-            state.streams.open(asked, carries).map_err(Undelivered::NotTaken)?
+            let stream = state.streams.open(asked, carries).map_err(Undelivered::NotTaken)?;
+            (stream, state.streams.calls_of(stream))
         };
         let reader = self.attach(stream, None).ok_or(Undelivered::Over)?;
-        self.note(&parts);
-        self.answer_repeats(&mut parts, held);
-        if !parts.is_empty() {
-            place.send(parts);
+        let letter = self.letter(parts, calls, &held);
+        if !letter.is_empty() {
+            place.send(letter);
         }
         Ok(reader)
     }
 
-    /// Answers calls that are not sent, because they repeat some that may have run.
-    fn answer_repeats(&self, parts: &mut Vec<ParsedMessage>, held: Vec<(Id, Doubt)>) {
-        for (repeat, doubt) in held {
-            parts.retain(
-                |part| !matches!(&part.message, Message::Request { id, .. } if *id == repeat),
-            );
-            let answer =
-                |call: &Call| fault::answered(&call.id, &doubt.answer_to_repeat(self.doubt));
-            self.lock().streams.fail(repeat.json(), answer);
-            (self.tell)(SessionNews::Held { session: self.number });
-        }
+    /// Returns messages as the backend gets them: requests, each with where it ends. One that is held is answered.
+    fn letter(
+        self: &Arc<Self>,
+        parts: Vec<ParsedMessage>,
+        calls: Vec<u64>,
+        held: &[(Id, Doubt)],
+    ) -> Letter {
+        let mut calls = calls.into_iter();
+        let taken = parts.into_iter().filter_map(|part| match &part.message {
+            Message::Request { id, .. } => {
+                let call = calls.next()?;
+                if let Some((_, doubt)) = held.iter().find(|(it, _)| it == id) {
+                    self.answer_repeat(call, doubt);
+                    return None;
+                }
+                self.note_greeting(&part.message);
+                Some(HostMessage::Call(part, Sink::new(self.clone(), call)))
+            }
+            Message::Notification { method, params: Some(params) }
+                if &**method == notification::CANCELLED =>
+            {
+                let id = params.member("requestId");
+                let call = id.and_then(|id| self.lock().streams.cancel(&id));
+                Some(match call {
+                    Some(call) => HostMessage::Cancel(part, call),
+                    None => HostMessage::Other(part),
+                })
+            }
+            Message::Notification { .. } | Message::Response { .. } => {
+                Some(HostMessage::Other(part))
+            }
+        });
+        taken.collect()
+    }
+
+    /// Answers a call that is not sent, because it repeats one that may have run.
+    fn answer_repeat(&self, call: u64, doubt: &Doubt) {
+        let answer = |call: &Call| fault::answered(&call.id, &doubt.answer_to_repeat(self.doubt));
+        self.lock().streams.fail(call, answer);
+        (self.tell)(SessionNews::Held { session: self.number });
     }
 
     /// Returns who makes calls in this session. `client` is what a stateless request calls its client.
@@ -207,22 +254,10 @@ impl Session {
         fault::in_doubt(call, doubt, self.doubt)
     }
 
-    /// Records an answer of the backend: its client may see by it what became of another call.
-    pub(crate) fn note_look(&self, id: &Json, answer: &Answer) {
-        if self.repeats.is_empty() || !is_look("tools/call", answer) {
-            return;
-        }
-        let state = self.lock();
-        if let Some(look) = state.streams.call(id).and_then(|call| call.repeatable.as_ref()) {
-            self.repeats.looked(look);
-        }
-    }
-
     /// Sends messages that have no answer: notifications, and answers to the backend's questions.
-    pub(crate) async fn tell(&self, posted: Posted) -> Result<(), Undelivered> {
+    pub(crate) async fn tell(self: &Arc<Self>, posted: Posted) -> Result<(), Undelivered> {
         let place = self.place(&posted).await?;
-        self.note(&posted.parts);
-        place.send(posted.parts);
+        place.send(self.letter(posted.parts, Vec::new(), &[]));
         Ok(())
     }
 
@@ -263,12 +298,17 @@ impl Session {
         });
     }
 
-    /// Marks the session as over: its calls under way are answered with the reason.
-    pub(crate) fn is_over(&self, over: Over) {
+    /// Marks the session as over, unless it is: its calls under way are answered with the reason.
+    pub(crate) fn end_with(&self, over: Over) {
         let mut state = self.lock();
+        if state.over.is_some() {
+            return;
+        }
         let doubt = over.doubt();
         state.streams.end(|call| self.in_doubt(call, &doubt));
         state.over = Some(over);
+        drop(state);
+        self.ended.turn();
     }
 
     /// Whether a request may name this revision: any revision with sessions, or the one agreed on.
@@ -276,35 +316,13 @@ impl Session {
         LEGACY.contains(&version) || self.lock().version.as_deref() == Some(version)
     }
 
-    /// Records messages of the client that are on their way to the backend.
-    fn note(&self, parts: &[ParsedMessage]) {
-        for ParsedMessage { message, .. } in parts {
-            if let Message::Request { method, params: Some(params), .. } = message
-                && &**method == "initialize"
-            {
-                let name = params.member("clientInfo").and_then(|it| it.member("name")?.read());
-                self.lock().client = name.unwrap_or_default();
-            }
-            if let Message::Notification { method, params: Some(params) } = message
-                && &**method == notification::CANCELLED
-                && let Some(id) = params.member("requestId")
-            {
-                self.lock().streams.cancel(&id);
-            }
-        }
-    }
-}
-
-impl SessionState {
-    /// Puts a message of the backend into the stream it belongs to.
-    pub(crate) fn hear(&mut self, part: &ParsedMessage, call: Option<&Json>) {
-        let heard = self.streams.push(part, call);
-        if let (Some(stream), Message::Response { answer, .. }) = (heard, &part.message) {
-            self.last_use = Instant::now();
-            if let (GREETING, Answer::Result(result)) = (stream, answer) {
-                let agreed = result.member("protocolVersion");
-                self.version = agreed.and_then(|it| it.read::<String>());
-            }
+    /// Takes down what a client calls itself, if this is its greeting.
+    fn note_greeting(&self, message: &Message) {
+        if let Message::Request { method, params: Some(params), .. } = message
+            && &**method == "initialize"
+        {
+            let name = params.member("clientInfo").and_then(|it| it.member("name")?.read());
+            self.lock().client = name.unwrap_or_default();
         }
     }
 }

@@ -5,19 +5,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::backend::{Backend, Caller, Conversation, Unavailable};
+use crate::backend::{Backend, Caller, Unavailable};
 use crate::budget::MemoryBudget;
 use crate::by_last_use::ByLastUse;
 use crate::connections::Connections;
 use crate::drain::Drain;
-use crate::life::{Ears, Life};
+use crate::host::{HostSide, Presence, Voice};
+use crate::life::Life;
 use crate::news::SessionNews;
 use crate::repeats::Repeats;
-use crate::reserve::Reserve;
 use crate::session::{Common, Session};
 use crate::settings::Settings;
 use crate::token::random_id;
@@ -75,31 +74,38 @@ impl Sessions {
         self.check_begins()?;
         let place = self.place().await?;
         let id = random_id().map_err(|error| unavailable(error.to_string(), FULL))?;
-        let Conversation { outbox, inbox, open, presence } = self.backend.open(caller).await?;
+        let (outbox, letters) = mpsc::channel(1);
+        let (open, closing) = oneshot::channel();
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
-        let (caller, share) = (caller.clone(), self.store.share());
-        let common = Common {
-            drain: self.drain.clone(),
-            doubt: self.settings.doubt,
-            repeats: self.repeats.clone(),
-            tell: self.tell.clone(),
-        };
-        let session = Session::new(id, number, caller, share, (outbox, presence), common);
+        let (of, share, presence) = (caller.clone(), self.store.share(), Presence::default());
+        let outward = (outbox, presence.clone());
+        let session = Session::new(id, number, of, share, outward, self.common());
+        let voice = Voice::new(session.clone(), presence);
+        let host = HostSide { letters, closing, voice };
+        let conversation = Some(self.backend.open(caller, host).await?);
         self.table().insert(&session);
         (self.tell)(SessionNews::Began { session: session.number });
-        let (name, tell) = (self.backend.name().to_owned(), self.tell.clone());
-        let all = Arc::downgrade(self);
-        let all = Box::new(move || all.upgrade().map(|all| all.all()).unwrap_or_default());
-        let (connections, heard) = (self.connections.clone(), session.clone());
-        let room = Reserve { session: heard, connections, all };
-        let ears = Ears { session: session.clone(), name, tell, room };
-        let life = Life { ears, idle: self.settings.idle, inbox: inbox.fuse(), open };
+        let (name, idle) = (self.backend.name().to_owned(), self.settings.idle);
+        let life = Life { session: session.clone(), name, idle, conversation, open };
         tokio::spawn(self.clone().live(session.clone(), life, place));
         // `close` may have read the table just before this session was added.
         if self.is_closing.load(Ordering::Relaxed) {
             session.end(CLOSING);
         }
         Ok(session)
+    }
+
+    /// Returns what all sessions share.
+    fn common(self: &Arc<Self>) -> Common {
+        let all = Arc::downgrade(self);
+        Common {
+            drain: self.drain.clone(),
+            doubt: self.settings.doubt,
+            repeats: self.repeats.clone(),
+            tell: self.tell.clone(),
+            connections: self.connections.clone(),
+            all: Arc::new(move || all.upgrade().map(|all| all.all()).unwrap_or_default()),
+        }
     }
 
     /// Refuses what is new if the server is being stopped.
@@ -188,8 +194,7 @@ impl Sessions {
         mut life: Life,
         place: OwnedSemaphorePermit,
     ) {
-        let over = life.listen().await;
-        life.is_over(over);
+        life.go_on().await;
         life.bury().await;
         drop(place);
         sleep(GRAVE).await;

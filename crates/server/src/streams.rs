@@ -1,13 +1,13 @@
 //! The streams of one session, and the stream that each message of the backend goes to.
 //!
 //! ```text
-//!                   ┌─ answers a call, or is its progress ─▶ that call's stream, which ends with the answer
+//!                   ┌─ belongs to a call ──────────────────▶ that call's stream, which ends with the answer
 //!   message ────────┼─ the standing stream is read ────────▶ there
 //!                   ├─ else: a call's stream is read ──────▶ there, to the newest such call
 //!                   └─ else ──────────────────────────────▶ kept for the standing stream
 //! ```
-//! On stdio only an id or a progress token says which call a message belongs to. While the standing stream is
-//! not open, other messages go to a call, so that clients that never open it can answer questions, too.
+//! While the standing stream is not open, messages that belong to no call go to one, so that clients that never open
+//! it can answer questions, too.
 //!
 //! A stream outlives its connection: it collects its messages until it is over, and is then kept for a while.
 //! A reader that attaches takes it over from the reader before. This module has no I/O and knows no time.
@@ -16,13 +16,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ridethrough_wire::message::notification;
-use ridethrough_wire::message::{Id, Json, Message};
+use ridethrough_wire::message::Json;
 use tokio::sync::Notify;
 
 use crate::calls::{Call, Calls, NewCalls, NotTaken};
 use crate::log::{Entry, Log, Weight};
-use crate::parts::ParsedMessage;
 
 /// All streams of a session.
 pub(crate) struct Streams {
@@ -69,7 +67,7 @@ impl Streams {
         Self { streams, calls: Calls::default(), finished: VecDeque::new(), next: 1 }
     }
 
-    /// Opens a stream for these calls.
+    /// Opens a stream for these calls. Returns its number.
     pub(crate) fn open(&mut self, asked: NewCalls, carries: Carries) -> Result<u64, NotTaken> {
         let stream = self.next;
         let unanswered = asked.len();
@@ -79,60 +77,50 @@ impl Streams {
         Ok(stream)
     }
 
-    /// Returns the stream that a message of the backend goes to; `None` if no client can use it. `call` is
-    /// the call that the message belongs to, where the backend knows.
-    pub(crate) fn target(&self, message: &Message, call: Option<&Json>) -> Option<u64> {
-        let known = call.filter(|_| !matches!(message, Message::Response { .. }));
-        if let Some(call) = known.and_then(|call| self.calls.of_id(call)) {
-            return self.carries_everything(call.stream).then_some(call.stream);
-        }
-        match message {
-            Message::Response { id, .. } => Some(self.calls.of_id(id.as_ref()?.json())?.stream),
-            Message::Notification { method, params } if &**method == notification::PROGRESS => {
-                let token = params.as_ref().and_then(|params| params.member("progressToken"));
-                let call = token.and_then(|token| self.calls.of_token(&token));
-                match call {
-                    Some(call) => self.carries_everything(call.stream).then_some(call.stream),
-                    None => Some(self.elsewhere()),
-                }
-            }
-            Message::Notification { .. } | Message::Request { .. } => Some(self.elsewhere()),
+    /// Returns the numbers of the open calls of a stream, the oldest first.
+    pub(crate) fn calls_of(&self, stream: u64) -> Vec<u64> {
+        let calls = self.calls.all().iter().filter(|call| call.stream == stream);
+        calls.map(|call| call.number).collect()
+    }
+
+    /// Returns the stream that a message goes to; `None` if no client can use it. `call` is the call that the message
+    /// belongs to.
+    pub(crate) fn target(&self, call: Option<u64>, weight: Weight) -> Option<u64> {
+        match (call.and_then(|call| self.calls.get(call)), weight) {
+            (Some(call), Weight::Answer) => Some(call.stream),
+            (None, Weight::Answer) => None,
+            (Some(call), _) => self.carries_everything(call.stream).then_some(call.stream),
+            (None, _) => Some(self.elsewhere()),
         }
     }
 
-    /// Puts a message of the backend into its stream. Returns the stream, if there is one.
-    pub(crate) fn push(&mut self, part: &ParsedMessage, call: Option<&Json>) -> Option<u64> {
-        let weight = match &part.message {
-            Message::Notification { .. } => Weight::Notification,
-            Message::Request { .. } => Weight::Question,
-            Message::Response { id, .. } => {
-                let Call { id, stream, .. } = self.calls.of_id(id.as_ref()?.json())?;
-                let (id, stream) = (id.clone(), *stream);
-                self.answer(id, part.text.clone());
-                return Some(stream);
-            }
-        };
-        let target = self.target(&part.message, call)?;
-        self.write(target, part.text.clone(), weight);
+    /// Puts a message into its stream. Returns the stream, if there is one.
+    pub(crate) fn push(&mut self, call: Option<u64>, text: Bytes, weight: Weight) -> Option<u64> {
+        let target = self.target(call, weight)?;
+        self.write(target, text, weight);
+        if weight == Weight::Answer {
+            call.and_then(|call| self.calls.remove(call))?;
+            self.settle(target);
+        }
         Some(target)
     }
 
-    /// Returns the call that the backend means by this id.
-    pub(crate) fn call(&self, id: &Json) -> Option<&Call> {
-        self.calls.of_id(id)
+    /// Returns the open call of this number.
+    pub(crate) fn call(&self, number: u64) -> Option<&Call> {
+        self.calls.get(number)
     }
 
-    /// Removes a call that the client cancels: its answer is not waited for.
-    pub(crate) fn cancel(&mut self, id: &Json) {
-        if let Some(call) = self.calls.remove(id) {
-            self.settle(call.stream);
-        }
+    /// Removes the call that the client means by this id: its answer is not waited for. Returns its number.
+    pub(crate) fn cancel(&mut self, id: &Json) -> Option<u64> {
+        let call = self.calls.cancel(id)?;
+        self.settle(call.stream);
+        Some(call.number)
     }
 
-    /// Answers the call of this id with `error`, because the backend wrote something that is not an answer.
-    pub(crate) fn fail(&mut self, id: &Json, error: impl Fn(&Call) -> Bytes) {
-        if let Some((id, text)) = self.calls.of_id(id).map(|call| (call.id.clone(), error(call))) {
-            self.answer(id, text);
+    /// Answers a call in place of the backend, if it is open.
+    pub(crate) fn fail(&mut self, number: u64, error: impl Fn(&Call) -> Bytes) {
+        if let Some(text) = self.calls.get(number).map(error) {
+            self.push(Some(number), text, Weight::Answer);
         }
     }
 
@@ -176,10 +164,8 @@ impl Streams {
 
     /// Answers every call with the result of `error`, and ends every stream.
     pub(crate) fn end(&mut self, error: impl Fn(&Call) -> Bytes) {
-        let ends = self.calls.all().iter().map(|call| (call.id.clone(), error(call)));
-        for (id, text) in ends.collect::<Vec<_>>() {
-            self.answer(id, text);
-        }
+        let open: Vec<_> = self.calls.all().iter().map(|call| call.number).collect();
+        open.into_iter().for_each(|call| self.fail(call, &error));
         self.finish(STANDING);
     }
 
@@ -271,12 +257,6 @@ impl Streams {
 
     fn carries_everything(&self, stream: u64) -> bool {
         self.streams.get(&stream).is_some_and(|it| it.carries == Carries::Everything)
-    }
-
-    fn answer(&mut self, id: Id, text: Bytes) {
-        let Some(Call { stream, .. }) = self.calls.remove(id.json()) else { return };
-        self.write(stream, text, Weight::Answer);
-        self.settle(stream);
     }
 
     fn write(&mut self, stream: u64, text: Bytes, weight: Weight) {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::FutureExt;
+use ridethrough_server::Aside;
 use ridethrough_wire::message::{Answer, Json, notification};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
@@ -22,8 +23,8 @@ use crate::upstreams::Upstream;
 
 /// A call that waits for a login.
 pub(super) struct WaitingCall<'a> {
-    /// The caller's id of the call; `None` for a list, which does not wait.
-    pub(super) id: Option<&'a Json>,
+    /// What says things beside its answer; `None` for a list, which does not wait.
+    pub(super) aside: Option<&'a Aside>,
     /// What the client of a stateless request can do.
     pub(super) capabilities: Option<&'a Json>,
     /// What the client of a stateless request calls itself.
@@ -46,13 +47,14 @@ pub(super) async fn log_in(
     }
     let end = if context.caller.is_stateless {
         // Each call is all that is known of its client.
-        asked(context.clone(), upstream.clone(), login.clone(), url.clone(), call.id.cloned()).await
+        asked(context.clone(), upstream.clone(), login.clone(), url.clone(), call.aside.cloned())
+            .await
     } else {
         context
             .logins
             .join(upstream.name(), || {
                 let (context, upstream, login) = (context.clone(), upstream.clone(), login.clone());
-                asked(context, upstream, login, url.clone(), call.id.cloned()).boxed()
+                asked(context, upstream, login, url.clone(), call.aside.cloned()).boxed()
             })
             .await
     };
@@ -72,7 +74,7 @@ pub(super) fn offer_login(context: &Arc<Context>, upstream: &Arc<Upstream>) {
     }
     let (context, upstream) = (context.clone(), upstream.clone());
     tokio::spawn(async move {
-        let call = WaitingCall { id: None, capabilities: None, client: None };
+        let call = WaitingCall { aside: None, capabilities: None, client: None };
         // Whoever calls is told what became of it.
         let _ = log_in(&context, &upstream, &login, call).await;
     });
@@ -122,7 +124,7 @@ async fn asked(
     upstream: Arc<Upstream>,
     login: Arc<PrincipalLogin>,
     url: String,
-    call: Option<Json>,
+    call: Option<Aside>,
 ) -> LoginEnd {
     let id = format!("ridethrough-login-{}", &random_text()[..12]);
     let server = upstream.name();

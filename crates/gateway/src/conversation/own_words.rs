@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ridethrough_server::Aside;
 use ridethrough_wire::message::{Answer, Json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -13,13 +14,13 @@ pub(crate) enum OwnWord {
         method: &'static str,
         params: Json,
         /// The call that it belongs to.
-        call: Option<Json>,
+        call: Option<Aside>,
         answer: oneshot::Sender<Answer>,
     },
     Tell {
         method: &'static str,
         params: Json,
-        call: Option<Json>,
+        call: Option<Aside>,
     },
     /// Nobody waits for the answer to this question any more.
     Withdraw(u64),
@@ -48,7 +49,7 @@ impl OwnWords {
         &self,
         method: &'static str,
         params: Json,
-        call: Option<Json>,
+        call: Option<Aside>,
     ) -> OwnQuestion {
         let key = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
@@ -57,7 +58,7 @@ impl OwnWords {
         OwnQuestion { key, answer: answered, words: self.words.clone() }
     }
 
-    pub(crate) fn tell(&self, method: &'static str, params: Json, call: Option<Json>) {
+    pub(crate) fn tell(&self, method: &'static str, params: Json, call: Option<Aside>) {
         // A caller who has left hears nothing.
         let _ = self.words.send(OwnWord::Tell { method, params, call });
     }

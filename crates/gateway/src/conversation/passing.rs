@@ -6,6 +6,7 @@ use std::time::Duration;
 use ridethrough::error::{CallError, Delivery, Kind};
 use ridethrough_core::repeat_guard::is_look;
 use ridethrough_core::{Doubt, DoubtForm, Facts, ReplayRule};
+use ridethrough_server::Aside;
 use ridethrough_wire::message::reserved::{CAPABILITIES, CLIENT_INFO};
 use ridethrough_wire::message::{Answer, Json, ListKind, code, splice};
 use tokio::time::{Instant, sleep};
@@ -20,8 +21,8 @@ use crate::upstreams::{Full, Upstream};
 
 /// A request of the caller.
 pub(crate) struct Request {
-    /// The caller's id.
-    pub(crate) id: Json,
+    /// What says things to the caller beside the answer; `None` of a request of the gateway's own.
+    pub(crate) aside: Option<Aside>,
     pub(crate) method: Box<str>,
     pub(crate) params: Option<Json>,
     /// What the sender of a stateless request can do.
@@ -35,13 +36,13 @@ impl Request {
     /// link to a server says that in its own form.
     pub(crate) fn read(
         context: &Context,
-        id: Json,
+        aside: Option<Aside>,
         method: Box<str>,
         params: Option<Json>,
     ) -> Self {
         let plain = |params| {
-            let (id, method) = (id.clone(), method.clone());
-            Self { id, method, params, capabilities: None, client: None }
+            let (aside, method) = (aside.clone(), method.clone());
+            Self { aside, method, params, capabilities: None, client: None }
         };
         let Some(whole) = params.as_ref().filter(|_| context.caller.is_stateless) else {
             return plain(params);
@@ -69,7 +70,7 @@ impl Request {
     /// Returns what a login must know of the call that waits for it.
     pub(crate) fn waiting(&self) -> WaitingCall<'_> {
         let (capabilities, client) = (self.capabilities.as_ref(), self.client.as_ref());
-        WaitingCall { id: Some(&self.id), capabilities, client }
+        WaitingCall { aside: self.aside.as_ref(), capabilities, client }
     }
 }
 
@@ -249,7 +250,7 @@ async fn attempt(context: &Arc<Context>, upstream: &Arc<Upstream>, request: &Req
         learn_hints(context, upstream);
     }
     let (call, track) = call.tracked();
-    let _known = link.know(track, context.number, request.id.clone(), place);
+    let _known = link.know(track, context.number, request.aside.clone(), place);
     let began = Instant::now();
     let outcome = call.answer().await;
     note_end(context, name, request, began, &outcome);

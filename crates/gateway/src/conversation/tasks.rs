@@ -156,7 +156,7 @@ async fn described_now(context: &Arc<Context>, task: KeptTask) -> Option<Json> {
     let params = Json::empty_object().with_members([("taskId".to_owned(), text(&task.id))]);
     let request = Request {
         // No progress and no question belongs to it.
-        id: text(""),
+        aside: None,
         method: "tasks/get".into(),
         params: Some(params),
         capabilities: None,

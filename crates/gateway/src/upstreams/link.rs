@@ -12,7 +12,7 @@ use futures_util::future::FutureExt;
 use ridethrough::Client;
 use ridethrough::call::Track;
 use ridethrough::event::{Answer, Delivered, Inbox, QuestionId};
-use ridethrough_server::{Presence, Principal};
+use ridethrough_server::{Aside, Presence, Principal};
 use ridethrough_wire::message::{Json, ListKind};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
@@ -43,8 +43,8 @@ pub(crate) struct Link {
 pub(crate) struct FromServer {
     pub(crate) link: Arc<Link>,
     pub(crate) delivered: Delivered,
-    /// The caller's id of the call that it belongs to.
-    pub(crate) call: Option<Json>,
+    /// The call that it belongs to.
+    pub(crate) call: Option<Aside>,
 }
 
 /// The way of messages to a conversation. They are boxed, because a channel makes room for 32 at once.
@@ -100,7 +100,7 @@ struct Users {
 struct LinkCall {
     track: Track,
     conversation: u64,
-    id: Json,
+    aside: Option<Aside>,
     place: Arc<Place>,
 }
 
@@ -201,14 +201,14 @@ impl Link {
         &self,
         track: Track,
         conversation: u64,
-        id: Json,
+        aside: Option<Aside>,
         place: Arc<Place>,
     ) -> KnownCall<'_> {
         let mut users = self.users();
         users.next += 1;
         users.last_use = Instant::now();
         let number = users.next;
-        users.calls.insert(number, LinkCall { track, conversation, id, place });
+        users.calls.insert(number, LinkCall { track, conversation, aside, place });
         KnownCall { link: self, number }
     }
 

@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
-use futures_util::StreamExt;
 use futures_util::future::join_all;
 use ridethrough::event::{Delivered, Inbox};
 use ridethrough::model::{Elicited, FormRequest};
 use ridethrough::{Era, Json};
 use ridethrough_gateway::Share;
-use ridethrough_server::{Backend, Caller, Conversation, ParsedMessage, Principal, Said};
+use ridethrough_server::{Caller, Principal};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::rig::{Behind, call, millis, names, rig_of, secs};
+use crate::small_host::SmallHost;
 
 /// The answer would reach the server that asked, by a call that was never made there.
 #[tokio::test(start_paused = true)]
@@ -63,20 +63,20 @@ async fn a_log_of_no_call_is_shown_to_no_call_at_another_server() {
 async fn a_server_that_talks_without_end_holds_up_no_answer_of_another() {
     let (good, bad) = (Behind::new("good", &["echo"]), Behind::new("bad", &["echo"]));
     let rig = rig_of(&[&good, &bad]);
-    let mut talk = rig.gateway.open(&Caller::new(Principal::owner(), "")).await.unwrap();
+    let mut talk = SmallHost::new(&rig.gateway, &Caller::new(Principal::owner(), "")).await;
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}});
     send(&talk, 0, "initialize", hello).await;
     let echo = |server: &str| json!({"name": format!("{server}_echo"), "arguments": {}});
     send(&talk, 1, "tools/call", echo("bad")).await;
     send(&talk, 2, "tools/call", echo("good")).await;
-    while read(&mut talk).await["id"] != 2 {}
+    while talk.read().await["id"] != 2 {}
     let log = || bad.server.tell("notifications/message", json!({"level": "error", "data": "s"}));
     (0..100).for_each(|_| log());
     send(&talk, 3, "tools/call", echo("good")).await;
     sleep(secs(1)).await;
 
     let mut before = 0;
-    while read(&mut talk).await["id"] != 3 {
+    while talk.read().await["id"] != 3 {
         before += 1;
         log();
         sleep(millis(1)).await;
@@ -239,16 +239,6 @@ fn form(message: &str) -> Value {
     json!({"message": message, "requestedSchema": {"type": "object", "properties": {}}})
 }
 
-async fn send(talk: &Conversation, id: u32, method: &str, params: Value) {
-    let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-    let message = ParsedMessage::read(&Json::from(request)).unwrap();
-    talk.outbox.send(vec![message]).await.unwrap();
-}
-
-/// Reads a message.
-async fn read(talk: &mut Conversation) -> Value {
-    match talk.inbox.next().await {
-        Some(Said::Message { message, .. }) => serde_json::from_slice(&message.text).unwrap(),
-        other => panic!("{other:?}"),
-    }
+async fn send(talk: &SmallHost, id: u32, method: &str, params: Value) {
+    talk.send([json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})]).await;
 }

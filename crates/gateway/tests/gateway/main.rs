@@ -18,6 +18,7 @@ mod rig;
 mod rounding;
 mod sharing;
 mod sickening;
+mod small_host;
 mod small_server;
 mod small_tasks;
 mod sockets;

@@ -2,19 +2,18 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use ridethrough::machine::head::Content;
 use ridethrough::transport::{
     AnswerHead, BoxFuture, Failure, Reply, StatusCode, Transport, TransportRequest, Verb,
 };
 use ridethrough::{Client, ClientBuilder, Era};
 use ridethrough_gateway::{Connect, ServerSettings, Share};
-use ridethrough_server::{Backend, Caller, Conversation, ParsedMessage, Principal, Said};
-use ridethrough_wire::message::{Id, Json, Message};
+use ridethrough_server::{Caller, Principal};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::rig::Rig;
+use crate::small_host::SmallHost;
 
 /// The most dangerous way: one link, on which nothing but our ids tells two callers apart.
 #[tokio::test(start_paused = true)]
@@ -25,18 +24,17 @@ async fn the_same_ids_in_flight_ten_thousand_times_never_meet() {
     let mut callers = Vec::new();
     for name in ["ada", "bob"] {
         let caller = Caller::new(Principal::new(name), "");
-        callers.push((name, rig.gateway.open(&caller).await.unwrap()));
+        callers.push((name, SmallHost::new(&rig.gateway, &caller).await));
     }
 
     for batch in 0..ROUNDS / AT_ONCE {
-        for (name, conversation) in &callers {
-            let calls = (0..AT_ONCE).map(|id| call(id, name, batch));
-            conversation.outbox.send(calls.collect()).await.unwrap();
+        for (name, host) in &callers {
+            host.send((0..AT_ONCE).map(|id| call(id, name, batch))).await;
         }
-        for (name, conversation) in &mut callers {
+        for (name, host) in &mut callers {
             let mut answered = Vec::new();
             for _ in 0..AT_ONCE {
-                let (id, text) = next_answer(conversation).await;
+                let (id, text) = next_answer(host).await;
                 assert_eq!(text, format!(r#"a {{"from":"{name} {batch} {id}"}}"#));
                 answered.push(id);
             }
@@ -46,19 +44,17 @@ async fn the_same_ids_in_flight_ten_thousand_times_never_meet() {
     }
 }
 
-fn call(id: u64, name: &str, batch: u64) -> ParsedMessage {
+fn call(id: u64, name: &str, batch: u64) -> Value {
     let arguments = json!({"from": format!("{name} {batch} {id}")});
-    let params = Json::from(json!({"name": "a_echo", "arguments": arguments}));
-    ParsedMessage::request(Id::of_number(id), "tools/call", Some(&params))
+    let params = json!({"name": "a_echo", "arguments": arguments});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-async fn next_answer(conversation: &mut Conversation) -> (u64, String) {
-    let said = timeout(Duration::from_secs(60), conversation.inbox.next()).await.unwrap();
-    let Some(Said::Message { message, .. }) = said else { panic!("{said:?}") };
-    let Message::Response { id, answer } = message.message else { panic!("{message:?}") };
-    let result: Value = answer.json().read().unwrap();
-    let text = result["content"][0]["text"].as_str();
-    (id.unwrap().number().unwrap(), text.unwrap_or_else(|| panic!("{result}")).to_owned())
+async fn next_answer(host: &mut SmallHost) -> (u64, String) {
+    let answer = timeout(Duration::from_secs(60), host.read()).await.unwrap();
+    let text = answer["result"]["content"][0]["text"].as_str();
+    let text = text.unwrap_or_else(|| panic!("{answer}")).to_owned();
+    (answer["id"].as_u64().unwrap(), text)
 }
 
 /// A server whose later answers overtake earlier ones.

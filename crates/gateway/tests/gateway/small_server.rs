@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use futures_util::{StreamExt, stream};
 use ridethrough_server::{
-    AccessPolicy, Backend, BoxFuture, Caller, Conversation, Letter, ParsedMessage, Presence, Said,
+    AccessPolicy, Backend, BoxFuture, Caller, Conversation, HostSide, OpenCalls, ParsedMessage,
     Server, Settings, Unavailable,
 };
 use ridethrough_wire::message::{Answer, Id, Json, Message};
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use crate::rig::millis;
 use crate::small_tasks::{ASKING, SmallTasks, tool};
+
+/// A message, and the id of the call that it belongs to, if it is not said by the message itself.
+type Said = (ParsedMessage, Option<Json>);
 
 /// A server with tools that can be changed.
 #[derive(Clone)]
@@ -114,7 +116,7 @@ impl SmallServer {
     pub(crate) fn tell(&self, method: &str, params: Value) {
         let message = ParsedMessage::notification(method, Some(&Json::from(params)));
         for said in self.0.open.lock().unwrap().values() {
-            let _ = said.send(Said::Message { message: message.clone(), call: None });
+            let _ = said.send((message.clone(), None));
         }
     }
 
@@ -123,7 +125,7 @@ impl SmallServer {
         let id = Id::of_number(5000 + self.0.asked.fetch_add(1, Ordering::Relaxed));
         let message = ParsedMessage::request(id, method, Some(&Json::from(params)));
         for said in self.0.open.lock().unwrap().values() {
-            let _ = said.send(Said::Message { message: message.clone(), call: None });
+            let _ = said.send((message.clone(), None));
         }
     }
 
@@ -150,39 +152,13 @@ impl SmallServer {
 }
 
 impl Backend for SmallServer {
-    fn open<'a>(&'a self, _: &'a Caller) -> BoxFuture<'a, Result<Conversation, Unavailable>> {
-        Box::pin(async {
-            let number = self.0.begun.fetch_add(1, Ordering::Relaxed) + 1;
-            let (outbox, mut letters) = mpsc::channel::<Letter>(1);
-            let (said, inbox) = mpsc::unbounded_channel();
-            let (open, closing) = oneshot::channel();
-            self.0.open.lock().unwrap().insert(number, said.clone());
-            let mut talk = Talk {
-                server: self.clone(),
-                number,
-                said: said.downgrade(),
-                asked: BTreeMap::new(),
-            };
-            drop(said);
-            tokio::spawn(async move {
-                let listening = async {
-                    while let Some(letter) = letters.recv().await {
-                        while talk.server.0.is_deaf.load(Ordering::Relaxed) {
-                            sleep(millis(10)).await;
-                        }
-                        letter.into_iter().for_each(|it| talk.hear(&it));
-                    }
-                };
-                tokio::select! { () = listening => {}, _ = closing => {} }
-                talk.server.0.open.lock().unwrap().remove(&number);
-            });
-            let inbox = stream::unfold(inbox, |mut inbox: mpsc::UnboundedReceiver<Said>| async {
-                let said = inbox.recv().await?;
-                Some((said, inbox))
-            });
-            let presence = Presence::default();
-            Ok(Conversation { outbox, inbox: inbox.boxed(), open, presence })
-        })
+    fn open<'a>(
+        &'a self,
+        _: &'a Caller,
+        host: HostSide,
+    ) -> BoxFuture<'a, Result<Conversation, Unavailable>> {
+        let server = self.clone();
+        Box::pin(async { Ok(Box::pin(server.talk(host)) as Conversation) })
     }
 
     fn name(&self) -> &str {
@@ -191,6 +167,39 @@ impl Backend for SmallServer {
 
     fn understands_stateless(&self) -> bool {
         self.0.is_stateless.load(Ordering::Relaxed)
+    }
+}
+
+impl SmallServer {
+    async fn talk(self, host: HostSide) {
+        let HostSide { mut letters, closing, voice } = host;
+        let number = self.0.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        let (said, mut saying) = mpsc::unbounded_channel();
+        let calls = OpenCalls::default();
+        self.0.open.lock().unwrap().insert(number, said.clone());
+        let asked = BTreeMap::new();
+        let mut talk = Talk { server: self.clone(), number, said: said.downgrade(), asked };
+        drop(said);
+        let listening = async {
+            while let Some(letter) = letters.recv().await {
+                while self.0.is_deaf.load(Ordering::Relaxed) {
+                    sleep(millis(10)).await;
+                }
+                let heard: Vec<_> = letter.iter().map(|it| it.message().clone()).collect();
+                calls.take_down(letter);
+                heard.iter().for_each(|it| talk.hear(it));
+            }
+        };
+        let speaking = async {
+            while let Some((message, call)) = saying.recv().await {
+                match call.and_then(|call| calls.aside(&call)) {
+                    Some(call) => call.say(message).await,
+                    None => calls.pass_on(message, &voice).await,
+                }
+            }
+        };
+        tokio::select! { () = listening => {}, () = speaking => {}, _ = closing => {} }
+        self.0.open.lock().unwrap().remove(&number);
     }
 }
 
@@ -371,7 +380,7 @@ impl Talk {
 
     fn say(&self, message: ParsedMessage, call: Option<Json>) {
         if let Some(said) = self.said.upgrade() {
-            let _ = said.send(Said::Message { message, call });
+            let _ = said.send((message, call));
         }
     }
 }

@@ -5,15 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{StreamExt, stream};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderName, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use ridethrough_server::{
-    AccessPolicy, Backend, BoxFuture, Caller, Conversation, Ending, Letter, ParsedMessage,
-    Presence, Principal, Said, Server, Settings, Token, Unavailable,
+    AccessPolicy, Backend, BoxFuture, Caller, Conversation, Ending, HostSide, Letter, OpenCalls,
+    ParsedMessage, Principal, Server, Settings, Token, Unavailable, Voice,
 };
 use ridethrough_wire::message::Json;
 use serde_json::{Value, json};
@@ -258,23 +257,26 @@ impl Stage {
 }
 
 impl Backend for Stage {
-    fn open<'a>(&'a self, caller: &'a Caller) -> BoxFuture<'a, Result<Conversation, Unavailable>> {
+    fn open<'a>(
+        &'a self,
+        caller: &'a Caller,
+        host: HostSide,
+    ) -> BoxFuture<'a, Result<Conversation, Unavailable>> {
         Box::pin(async {
             self.opened.lock().unwrap().push(caller.principal.name().to_owned());
-            let (outbox, heard) = mpsc::channel(1);
-            let (said, inbox) = mpsc::channel::<Said>(1);
-            let (open, closing) = oneshot::channel();
-            let puppet = Puppet { heard, letter: Vec::new(), said, closing };
+            let HostSide { letters, closing, voice } = host;
+            let (open, gone) = oneshot::channel();
+            let (calls, letter) = (OpenCalls::default(), Vec::new());
+            let puppet = Puppet { letters, letter, calls, voice, closing, _open: open };
             self.puppets.send(puppet).map_err(|_| Unavailable {
                 what: "no stage".to_owned(),
                 retry_after: Duration::ZERO,
             })?;
-            let inbox = stream::unfold(inbox, |mut inbox| async {
-                let said = inbox.recv().await?;
-                Some((said, inbox))
+            // It goes on until the test lets go of the puppet.
+            let conversation: Conversation = Box::pin(async move {
+                let _: Result<Infallible, _> = gone.await;
             });
-            let presence = Presence::default();
-            Ok(Conversation { outbox, inbox: inbox.boxed(), open, presence })
+            Ok(conversation)
         })
     }
 
@@ -285,20 +287,26 @@ impl Backend for Stage {
 
 /// The backend's side of a conversation.
 pub(crate) struct Puppet {
-    heard: mpsc::Receiver<Letter>,
+    letters: mpsc::Receiver<Letter>,
     letter: Letter,
-    said: mpsc::Sender<Said>,
+    /// The calls that have no answer.
+    calls: OpenCalls,
+    voice: Voice,
     closing: oneshot::Receiver<Infallible>,
+    _open: oneshot::Sender<Infallible>,
 }
 
 impl Puppet {
     /// Returns the next message, as it was written.
     pub(crate) async fn text(&mut self) -> String {
         if self.letter.is_empty() {
-            let letter = timeout(Duration::from_secs(7200), self.heard.recv()).await;
+            let letter = timeout(Duration::from_secs(7200), self.letters.recv()).await;
             self.letter = letter.expect("nothing comes").expect("the conversation is over");
         }
-        String::from_utf8(self.letter.remove(0).text.to_vec()).unwrap()
+        let message = self.letter.remove(0);
+        let text = String::from_utf8(message.message().text.to_vec()).unwrap();
+        self.calls.take_down(vec![message]);
+        text
     }
 
     pub(crate) async fn hear(&mut self) -> Value {
@@ -316,14 +324,13 @@ impl Puppet {
 
     pub(crate) async fn say_text(&self, text: &str) {
         let message = ParsedMessage::read(&Json::new(text.to_owned()).unwrap()).unwrap();
-        self.said.send(Said::Message { message, call: None }).await.unwrap();
+        self.calls.pass_on(message, &self.voice).await;
     }
 
     /// Sends a message that belongs to this call.
     pub(crate) async fn say_about(&self, call: &Value, message: Value) {
         let message = ParsedMessage::read(&Json::from(message)).unwrap();
-        let call = Some(Json::from(call.clone()));
-        self.said.send(Said::Message { message, call }).await.unwrap();
+        self.calls.aside(&Json::from(call.clone())).unwrap().say(message).await;
     }
 
     pub(crate) async fn answer(&self, id: &Value, result: Value) {
@@ -365,7 +372,7 @@ impl Puppet {
             data: json!({"kind": "died", "mayHaveRun": true}),
             retry_after: Duration::ZERO,
         };
-        self.said.send(Said::Ended(ending)).await.unwrap();
+        self.voice.is_over(ending);
     }
 
     /// Waits until it is asked to end.

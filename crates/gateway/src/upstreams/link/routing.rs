@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use ridethrough::call::ExchangeId;
 use ridethrough::event::{Answer, Delivered};
+use ridethrough_server::Aside;
 use ridethrough_wire::message::{Json, ListKind, code, is_within, notification};
 
 use super::{FromServer, Link, Listener, MessageSender, Users};
@@ -76,13 +77,13 @@ impl Link {
                 None if users.conversations.len() == 1 => users.calls.last_key_value(),
                 None => return false,
             };
-            found.map(|(number, call)| (*number, call.conversation, call.id.clone()))
+            found.map(|(number, call)| (*number, call.conversation, call.aside.clone()))
         };
         match call {
-            Some((number, conversation, id)) => {
+            Some((number, conversation, aside)) => {
                 self.step_aside(number, &delivered);
                 self.show_page(conversation, &delivered);
-                self.to_conversation(conversation, delivered, Some(id))
+                self.to_conversation(conversation, delivered, aside)
             }
             None if exchange.is_some() => false,
             None => {
@@ -119,11 +120,11 @@ impl Link {
             let users = self.users();
             let mut calls = users.calls.values();
             let only = calls.next().filter(|_| users.calls.len() == 1);
-            only.map(|call| (call.conversation, call.id.clone()))
+            only.map(|call| (call.conversation, call.aside.clone()))
         };
         match only {
-            Some((conversation, id)) => {
-                self.to_conversation(conversation, delivered, Some(id));
+            Some((conversation, aside)) => {
+                self.to_conversation(conversation, delivered, aside);
             }
             None => self.to_one_principal(&delivered),
         }
@@ -133,10 +134,10 @@ impl Link {
         let found = {
             let users = self.users();
             let call = users.calls.values().find(|it| it.track.exchange() == Some(exchange));
-            call.map(|call| (call.conversation, call.id.clone()))
+            call.map(|call| (call.conversation, call.aside.clone()))
         };
-        if let Some((conversation, id)) = found {
-            self.to_conversation(conversation, delivered, Some(id));
+        if let Some((conversation, aside)) = found {
+            self.to_conversation(conversation, delivered, aside);
         }
     }
 
@@ -144,7 +145,7 @@ impl Link {
         self: &Arc<Self>,
         conversation: u64,
         delivered: Delivered,
-        call: Option<Json>,
+        call: Option<Aside>,
     ) -> bool {
         let mailbox = self.users().conversations.get(&conversation).cloned();
         mailbox.is_some_and(|mailbox| self.put(&mailbox, delivered, call))
@@ -181,7 +182,7 @@ impl Link {
         self: &Arc<Self>,
         mailbox: &MessageSender,
         delivered: Delivered,
-        call: Option<Json>,
+        call: Option<Aside>,
     ) -> bool {
         let message = FromServer { link: self.clone(), delivered, call };
         mailbox.try_send(Box::new(message)).is_ok()
