@@ -3,6 +3,7 @@
 
 use ridethrough::Error;
 use ridethrough_core::{CallError, Identity, Kind, Reason};
+use ridethrough_wire::era::Version;
 use ridethrough_wire::message::splice;
 use ridethrough_wire::message::{Answer, Json};
 use ridethrough_wire::secrets::Secrets;
@@ -15,8 +16,8 @@ use crate::fault;
 pub(crate) fn revision(params: Option<&Json>) -> &'static str {
     let asked: Option<String> =
         params.and_then(|params| params.member("protocolVersion")).and_then(|it| it.read());
-    let known = REVISIONS.iter().find(|known| Some(**known) == asked.as_deref());
-    known.copied().unwrap_or(LATEST)
+    let known = asked.and_then(|asked| Version::parse(&asked));
+    known.filter(|it| it.era().has_sessions()).unwrap_or(Version::LATEST_LEGACY).as_str()
 }
 
 /// Returns what the host says of itself, and what it can do for the server.
@@ -88,9 +89,6 @@ pub(crate) fn refusal(error: &Error, advice: &Advice, secrets: &Secrets) -> Answ
     }
 }
 
-/// The revisions that a host may ask for by `initialize`, newest first.
-pub(crate) const REVISIONS: [&str; 4] = [LATEST, "2025-06-18", "2025-03-26", "2024-11-05"];
-const LATEST: &str = "2025-11-25";
 /// 4xx statuses that may pass: too slow, too early, too many requests.
 const PASSING: [u16; 3] = [408, 425, 429];
 /// The status of an address at which no server takes a POST.

@@ -8,13 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ridethrough_wire::message::notification;
-use ridethrough_wire::message::reserved::SUBSCRIPTION;
-use ridethrough_wire::message::splice;
-use ridethrough_wire::message::{ByKey, Id, Json, Key, is_within};
-use serde::Deserialize;
-
-use crate::lists::Kind;
+use ridethrough_wire::message::{ByKey, Id, Json, Key};
+use ridethrough_wire::stateless::{ACKNOWLEDGED, Filter, tagged};
 
 /// All open `subscriptions/listen` requests.
 #[derive(Debug, Default)]
@@ -22,15 +17,6 @@ pub(crate) struct Listens {
     /// The open requests by number, the oldest first.
     open: BTreeMap<u64, Listen>,
     last: u64,
-}
-
-/// What one `subscriptions/listen` asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Filter {
-    /// Lists whose changes are sent.
-    pub(crate) kinds: BTreeSet<Kind>,
-    /// Resources whose updates are sent.
-    pub(crate) uris: BTreeSet<Box<str>>,
 }
 
 #[derive(Debug)]
@@ -45,53 +31,11 @@ struct Listen {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooMany;
 
-impl Filter {
-    /// Reads the params of `subscriptions/listen`, as far as the bridge can serve them.
-    pub(crate) fn read(params: Option<&Json>) -> Option<Self> {
-        #[derive(Default, Deserialize)]
-        #[serde(rename_all = "camelCase", default)]
-        struct Wanted {
-            tools_list_changed: Option<bool>,
-            prompts_list_changed: Option<bool>,
-            resources_list_changed: Option<bool>,
-            resource_subscriptions: Option<BTreeSet<Box<str>>>,
-        }
-
-        let wanted = params?.member("notifications")?;
-        let wanted: Wanted = wanted.read()?;
-        let kinds = [
-            (wanted.tools_list_changed, Kind::Tools),
-            (wanted.prompts_list_changed, Kind::Prompts),
-            (wanted.resources_list_changed, Kind::Resources),
-        ];
-        let kinds =
-            kinds.into_iter().filter(|(wanted, _)| *wanted == Some(true)).map(|(_, kind)| kind);
-        let uris = wanted.resource_subscriptions.unwrap_or_default();
-        Some(Self { kinds: kinds.collect(), uris })
-    }
-
-    /// Returns the filter as the revision writes it.
-    fn json(&self) -> Json {
-        let yes = Json::of(&true).expect("a bool is JSON");
-        let kinds = self.kinds.iter().map(|kind| (name(*kind).to_owned(), yes.clone()));
-        let uris = Json::of(&self.uris).expect("texts are JSON");
-        let uris = (!self.uris.is_empty()).then(|| ("resourceSubscriptions".to_owned(), uris));
-        Json::empty_object().with_members(kinds.chain(uris))
-    }
-
-    fn wants(&self, method: &str, uri: Option<&str>) -> bool {
-        match method {
-            UPDATED => uri.is_some_and(|uri| self.uris.iter().any(|wanted| is_within(uri, wanted))),
-            method => self.kinds.iter().any(|kind| kind.changed() == method),
-        }
-    }
-}
-
 impl Listens {
     /// Adds a request, and returns its number, by which it is acknowledged.
     pub(crate) fn begin(&mut self, id: Id, filter: Filter) -> Result<u64, TooMany> {
-        let uris: usize = self.open.values().map(|it| it.filter.uris.len()).sum();
-        if self.open.len() >= MOST || uris + filter.uris.len() > MOST_URIS {
+        let uris: usize = self.open.values().map(|it| it.filter.resources.len()).sum();
+        if self.open.len() >= MOST || uris + filter.resources.len() > MOST_URIS {
             return Err(TooMany);
         }
         self.last += 1;
@@ -107,28 +51,24 @@ impl Listens {
         granted: BTreeSet<Box<str>>,
     ) -> Vec<(Box<str>, Json)> {
         let Some(listen) = self.open.get_mut(&number) else { return Vec::new() };
-        listen.filter.uris = granted;
+        listen.filter.resources = granted;
         let said = [("notifications".to_owned(), listen.filter.json())];
-        let said = listen.with_subscription(&Json::empty_object().with_members(said));
+        let said = tagged(Some(&Json::empty_object().with_members(said)), listen.id.json());
         let held = listen.held.take().unwrap_or_default();
         // Updates of resources that were not granted are not sent.
         let filter = &listen.filter;
-        let held = held
-            .into_iter()
-            .filter(|(method, params)| filter.wants(method, uri(params).as_deref()));
+        let held = held.into_iter().filter(|(method, params)| filter.wants(method, Some(params)));
         [(ACKNOWLEDGED.into(), said)].into_iter().chain(held).collect()
     }
 
     /// Returns the params of a notification, once for each request that listens for it.
     pub(crate) fn tell(&mut self, method: &str, params: Option<&Json>) -> Vec<Json> {
-        let params = params.cloned().unwrap_or_else(Json::empty_object);
-        let uri = uri(&params);
         let mut told = Vec::new();
         for listen in self.open.values_mut() {
-            if !listen.filter.wants(method, uri.as_deref()) {
+            if !listen.filter.wants(method, params) {
                 continue;
             }
-            let params = listen.with_subscription(&params);
+            let params = tagged(params, listen.id.json());
             match &mut listen.held {
                 None => told.push(params),
                 Some(held) if held.len() < MOST_HELD => held.push((method.into(), params)),
@@ -145,47 +85,22 @@ impl Listens {
         let number = open.collect::<ByKey<_>>().remove(&Key::of(id))?;
         let listen = self.open.remove(&number)?;
         // Resources of a request that is not acknowledged yet are dealt with when the upstream has answered.
-        let uris = listen.filter.uris.into_iter().filter(|_| listen.held.is_none());
+        let uris = listen.filter.resources.into_iter().filter(|_| listen.held.is_none());
         Some(uris.filter(|uri| !self.is_wanted(uri)).collect())
     }
 
     /// Whether a request listens for this resource.
     pub(crate) fn is_wanted(&self, uri: &str) -> bool {
-        self.open.values().any(|it| it.filter.uris.contains(uri))
+        self.open.values().any(|it| it.filter.resources.contains(uri))
     }
 
     /// Ends all requests, and returns their ids and results.
     pub(crate) fn end(&mut self) -> Vec<(Id, Json)> {
         let open = std::mem::take(&mut self.open).into_values();
-        open.map(|listen| (listen.id.clone(), listen.with_subscription(&Json::empty_object())))
-            .collect()
+        open.map(|listen| (listen.id.clone(), tagged(None, listen.id.json()))).collect()
     }
 }
 
-impl Listen {
-    /// Adds the id of the request to params.
-    fn with_subscription(&self, params: &Json) -> Json {
-        let meta = params.member("_meta").filter(splice::is_object);
-        let meta = meta.unwrap_or_else(Json::empty_object);
-        let meta = splice::with_member(&meta, SUBSCRIPTION, self.id.json());
-        splice::with_member(params, "_meta", &meta)
-    }
-}
-
-fn uri(params: &Json) -> Option<String> {
-    params.member("uri")?.read()
-}
-
-const fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Prompts => "promptsListChanged",
-        Kind::Resources | Kind::Templates => "resourcesListChanged",
-        Kind::Tools => "toolsListChanged",
-    }
-}
-
-pub(crate) const UPDATED: &str = notification::RESOURCE_UPDATED;
-const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 /// The most open requests: a host needs one for each thing that it shows.
 const MOST: usize = 100;
 /// The most resources of all requests together: each is a request to the upstream, and another in each new
@@ -197,6 +112,7 @@ const MOST_HELD: usize = 100;
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
+    use ridethrough_wire::message::notification::RESOURCE_UPDATED as UPDATED;
     use ridethrough_wire::message::{Incoming, Message};
 
     use super::*;
@@ -258,7 +174,7 @@ mod tests {
         let wanted = filter(r#"{"resourceSubscriptions":["a:b"]}"#);
         for text in ["1", "2"] {
             let number = listens.begin(id(text), wanted.clone()).unwrap();
-            listens.acknowledge(number, wanted.uris.clone());
+            listens.acknowledge(number, wanted.resources.clone());
         }
 
         assert_eq!(listens.cancel(id("1").json()), Some(vec![]));
@@ -276,25 +192,12 @@ mod tests {
 
         let mut listens = Listens::default();
         let uris: BTreeSet<_> = (0..MOST_URIS).map(|it| it.to_string().into()).collect();
-        listens.begin(id("1"), Filter { uris, ..Filter::default() }).unwrap();
+        listens.begin(id("1"), Filter { resources: uris, ..Filter::default() }).unwrap();
         assert_eq!(
             listens.begin(id("2"), filter(r#"{"resourceSubscriptions":["a:b"]}"#)),
             Err(TooMany)
         );
         assert_eq!(listens.end().len(), 1);
-    }
-
-    #[test]
-    fn a_part_of_a_resource_is_of_use_to_who_listens_for_the_whole() {
-        for (uri, wanted, expected) in [
-            ("a:b", "a:b", true),
-            ("a:b/c", "a:b", true),
-            ("a:b/c", "a:b/", true),
-            ("a:bc", "a:b", false),
-            ("a:b", "a:b/c", false),
-        ] {
-            assert_eq!(is_within(uri, wanted), expected, "{uri} {wanted}");
-        }
     }
 
     fn filter(text: &str) -> Filter {

@@ -4,28 +4,12 @@
 //! This module only reads and writes text; the router decides where messages go.
 
 use ridethrough_core::{ExchangeId, Identity, QuestionId};
-use ridethrough_wire::message::code::{
-    INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
-};
-use ridethrough_wire::message::reserved::{
-    CAPABILITIES, CLIENT_INFO, LOG_LEVEL, VERSION, likely_meta,
-};
-use ridethrough_wire::message::splice::{self, is_object, text};
-use ridethrough_wire::message::{Answer, Json};
-use ridethrough_wire::stateless::{self, DISCOVER, REVISION};
+use ridethrough_wire::era::Version;
+use ridethrough_wire::message::code::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
+use ridethrough_wire::message::{Answer, Json, splice};
+use ridethrough_wire::stateless::{self, DISCOVER, REVISION, Sender, UnfitSender, dressed};
 
 use crate::greeting;
-
-/// What a request of the stateless revision says of its sender.
-#[derive(Debug)]
-pub(crate) struct Sender {
-    /// What the host says of itself, and what it can do for the server.
-    pub(crate) identity: Identity,
-    /// The level from which on the host wants the server's log.
-    pub(crate) level: Option<Json>,
-    /// The progress token of the request.
-    pub(crate) token: Option<Json>,
-}
 
 /// A question of the server to the host.
 #[derive(Debug)]
@@ -37,30 +21,6 @@ pub(crate) struct Question {
     pub(crate) params: Option<Json>,
 }
 
-impl Sender {
-    /// Reads who sends a request; `None` if the request is of an older revision. `server/discover` exists in
-    /// this revision only.
-    pub(crate) fn of(method: &str, params: Option<&Json>) -> Result<Option<Self>, Answer> {
-        let meta = likely_meta(params);
-        let keys = [VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL, "progressToken"];
-        let [version, capabilities, info, level, token] =
-            meta.map(|meta| meta.pick(keys)).unwrap_or_default();
-        let Some(version) = version else {
-            return if method == DISCOVER { Err(incomplete(VERSION)) } else { Ok(None) };
-        };
-        match version.string() {
-            None => return Err(incomplete(VERSION)),
-            Some(version) if version != REVISION => return Err(unsupported(&version)),
-            Some(_) => {}
-        }
-        let Some(capabilities) = capabilities.filter(is_object) else {
-            return Err(incomplete(CAPABILITIES));
-        };
-        let info = info.filter(is_object).unwrap_or_else(unnamed_host);
-        Ok(Some(Self { identity: Identity { info, capabilities }, level, token }))
-    }
-}
-
 impl Question {
     /// Returns the key of the question in `inputRequests`.
     pub(crate) fn key(&self) -> String {
@@ -68,25 +28,18 @@ impl Question {
     }
 }
 
-/// Returns the params without the members of `_meta` that the client writes itself. The log level stays: a
-/// stateless upstream wants it with each request.
-pub(crate) fn passed_on(params: &Json) -> Json {
-    let Some(meta) = params.member("_meta").filter(is_object) else { return params.clone() };
-    let ours = [VERSION, CAPABILITIES, CLIENT_INFO];
-    let kept: Vec<_> =
-        meta.members().into_iter().filter(|(key, _)| !ours.contains(&key.as_str())).collect();
-    if kept.is_empty() {
-        params.without(&["_meta"])
-    } else {
-        splice::with_member(params, "_meta", &Json::empty_object().with_members(kept))
-    }
+/// Reads who sends a request; `None` if the request is of an older revision.
+pub(crate) fn sender(method: &str, params: Option<&Json>) -> Result<Option<Sender>, Answer> {
+    Sender::of(method, params).map_err(|unfit| match unfit {
+        UnfitSender::Incomplete(key) => incomplete(key),
+        UnfitSender::Unsupported(revision) => stateless::unsupported(&revision, &supported()),
+    })
 }
 
-/// Returns a result of the upstream with every member that the stateless revision demands.
-pub(crate) fn dressed(result: &Json, method: &str, server: Option<&Json>) -> Json {
-    let more = stateless::additions(result, method, server);
-    let result = stateless::with_server(result, server);
-    if more.is_empty() { result } else { result.with_members(more) }
+/// Returns what the host says of itself, and what it can do for the server.
+pub(crate) fn identity(sender: &Sender) -> Identity {
+    let info = sender.info.clone().unwrap_or_else(unnamed_host);
+    Identity { info, capabilities: sender.capabilities.clone() }
 }
 
 /// Returns the result of `server/discover`, from that of `initialize`.
@@ -106,16 +59,8 @@ pub(crate) fn not_visited() -> Answer {
 
 /// Returns the answer to a call whose server asks these questions first.
 pub(crate) fn input_required(questions: &[Question], state: &str) -> Json {
-    let asked = questions.iter().map(|question| {
-        let method = ("method".to_owned(), text(&question.method));
-        let params = question.params.clone().map(|params| ("params".to_owned(), params));
-        (question.key(), Json::empty_object().with_members([method].into_iter().chain(params)))
-    });
-    Json::empty_object().with_members([
-        ("resultType".to_owned(), text("input_required")),
-        ("inputRequests".to_owned(), Json::empty_object().with_members(asked)),
-        ("requestState".to_owned(), text(state)),
-    ])
+    let asked = questions.iter().map(|it| (it.key(), &*it.method, it.params.clone()));
+    stateless::input_required(asked, Some(state))
 }
 
 /// Returns the answer to a method that the stateless revision does not have.
@@ -144,17 +89,9 @@ fn incomplete(key: &str) -> Answer {
     Answer::refusal(INVALID_PARAMS, &words)
 }
 
-fn unsupported(requested: &str) -> Answer {
-    Answer::Error(Json::from(serde_json::json!({
-        "code": UNSUPPORTED_VERSION,
-        "message": "Unsupported protocol version",
-        "data": { "supported": supported(), "requested": requested },
-    })))
-}
-
 /// Returns the revisions that a host may choose from, newest first.
 fn supported() -> Vec<&'static str> {
-    [REVISION].into_iter().chain(greeting::REVISIONS).collect()
+    stateless::supported(Version::V2024_11_05)
 }
 
 /// Returns the name of a host that does not name itself.

@@ -102,7 +102,8 @@ impl Version {
     /// The newest revision that begins with `initialize`, which is offered first.
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
 
-    const ALL: [Self; 5] = [
+    /// All revisions, in the order of their dates.
+    pub const ALL: [Self; 5] = [
         Self::V2024_11_05,
         Self::V2025_03_26,
         Self::V2025_06_18,

@@ -6,13 +6,14 @@ use std::time::Duration;
 use futures_util::future::{FutureExt, join_all};
 use ridethrough_wire::message::code::INVALID_PARAMS;
 use ridethrough_wire::message::{Answer, Id, Json};
+use ridethrough_wire::stateless::{Filter, LISTEN};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
 use super::Router;
 use super::greet::Greeted;
 use super::modern::{OwnAnswer, Subscribed};
-use crate::listens::{Filter, TooMany};
+use crate::listens::TooMany;
 
 impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn listen(&mut self, id: Id, params: &Json) {
@@ -26,7 +27,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             self.greeted = Greeted::Minimally;
         }
         let filter = self.possible(filter);
-        let uris: Vec<_> = filter.uris.iter().cloned().collect();
+        let uris: Vec<_> = filter.resources.iter().cloned().collect();
         match self.modern.listens.begin(id.clone(), filter) {
             Err(TooMany) => self.outbox.answer(Some(id.json()), &too_many()),
             Ok(number) if uris.is_empty() => self.acknowledge(number, BTreeSet::new()),
@@ -40,7 +41,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let Some(server) = self.upstream.server() else { return filter };
         filter.kinds.retain(|kind| server.can(kind.capability()));
         if !server.can("resources") {
-            filter.uris.clear();
+            filter.resources.clear();
         }
         filter
     }
@@ -120,7 +121,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     /// Ends all open requests, when the bridge ends.
     pub(super) fn end_listening(&mut self) {
         for (id, result) in self.modern.listens.end() {
-            let result = self.dressed(&result, "subscriptions/listen");
+            let result = self.dressed(&result, LISTEN);
             self.outbox.answer(Some(id.json()), &Answer::Result(result));
         }
     }

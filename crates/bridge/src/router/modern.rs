@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::{BoxFuture, Shared};
 use futures_util::stream::FuturesUnordered;
 use ridethrough::Era;
-use ridethrough_core::{ExchangeId, QuestionId};
+use ridethrough_core::{ExchangeId, Identity, QuestionId};
 use ridethrough_wire::message::code;
 use ridethrough_wire::message::notification;
 use ridethrough_wire::message::splice;
 use ridethrough_wire::message::{Answer, Id, Json, LogLevel};
-use ridethrough_wire::stateless::{self, DISCOVER, Offers};
+use ridethrough_wire::stateless::{self, DISCOVER, LISTEN, Offers, Sender};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
@@ -21,9 +21,9 @@ use super::Router;
 use super::greet::Form;
 use crate::calls::{Asked, Asker};
 use crate::fault;
-use crate::listens::{Listens, UPDATED};
+use crate::listens::Listens;
 use crate::lists::Kind;
-use crate::modern::{self, Question, Sender};
+use crate::modern::{self, Question};
 use crate::rounds::{Due, Rounds, Subject, TakenUp};
 
 /// The state for a host of the stateless revision.
@@ -91,22 +91,22 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         if stateless::is_gone(method) || is_older_task {
             return self.outbox.answer(Some(id.json()), &modern::not_found());
         }
-        let params = modern::passed_on(params);
+        let params = stateless::passed_on(params);
         match method {
-            "subscriptions/listen" => self.listen(id, &params),
+            LISTEN => self.listen(id, &params),
             method if stateless::can_ask(method) => self.ask_in_rounds(id, method, params, &sender),
             method => self.begin_modern(id, method, params, &sender),
         }
     }
 
     fn take_in_sender(&mut self, sender: &Sender) {
-        let (info, capabilities) = (&sender.identity.info, &sender.identity.capabilities);
-        let is_known = |(known, can): &(Json, Json)| known == info && can == capabilities;
+        let Identity { info, capabilities } = modern::identity(sender);
+        let is_known = |(known, can): &(Json, Json)| *known == info && *can == capabilities;
         if !self.modern.met.as_ref().is_some_and(is_known) {
-            let (info, capabilities) = (splice::copied(info), splice::copied(capabilities));
+            let (info, capabilities) = (splice::copied(&info), splice::copied(&capabilities));
             self.modern.met = Some((info.clone(), capabilities.clone()));
             self.host = info.member("name").and_then(|name| name.read());
-            self.client.set_identity(ridethrough_core::Identity { info, capabilities });
+            self.client.set_identity(Identity { info, capabilities });
         }
         if let Some(level) = sender.level.as_ref().filter(|it| it.string().is_some()) {
             self.modern.level = Some(splice::copied(level));
@@ -145,7 +145,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 return self.outbox.answer(Some(id.json()), &refusal);
             }
             if let Some(doubt) = self.held_repeat(Some(&params)) {
-                let offers = Offers::of(&sender.identity.capabilities);
+                let offers = Offers::of(&sender.capabilities);
                 let doubt = self.in_modern_words(method, offers, doubt);
                 return self.outbox.answer(Some(id.json()), &doubt);
             }
@@ -164,9 +164,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 self.answer(*finished);
             }
             Some(TakenUp::Running { call }) => {
-                let offers = Offers::of(&sender.identity.capabilities);
+                let offers = Offers::of(&sender.capabilities);
                 let level = sender.level.as_ref().and_then(LogLevel::read);
-                let token = sender.token.as_ref().map(splice::copied);
+                let token = sender.token.clone();
                 self.calls.go_on(call, id, (offers, level), token);
                 for (key, given) in responses.map(|it| it.members()).unwrap_or_default() {
                     if let Some(question) = self.modern.rounds.answered(call, &key) {
@@ -182,7 +182,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             None if !self.has_sessions() => self.begin_modern(id, method, params, sender),
             None => {
                 let lost = fault::lost_round(self.manner.doubt_about(method, Some(&params)));
-                let offers = Offers::of(&sender.identity.capabilities);
+                let offers = Offers::of(&sender.capabilities);
                 let lost = self.in_modern_words(method, offers, lost);
                 self.outbox.answer(Some(id.json()), &lost);
             }
@@ -228,8 +228,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         // The host keeps what the upstream allows to be kept, so the client's cache is not used.
         let call = self.client.request(method, params.clone()).fresh().passing_input();
         let (call, track) = call.tracked();
-        let offers = Offers::of(&sender.identity.capabilities);
-        let token = sender.token.as_ref().map(splice::copied);
+        let offers = Offers::of(&sender.capabilities);
+        let token = sender.token.clone();
         let can_be_asked = stateless::can_ask(method);
         let level = sender.level.as_ref().and_then(LogLevel::read);
         let asker = Some(Asker { can_be_asked, has_visited, offers, level, token, track });
@@ -306,7 +306,10 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 let Some(params) = self.progress(exchange, params) else { return };
                 self.outbox.notification(method, Some(&params));
             }
-            _ if method == UPDATED || is_list_change(method) => {
+            notification::RESOURCE_UPDATED => {
+                self.announce(method, params.as_ref());
+            }
+            _ if is_list_change(method) => {
                 self.announce(method, params.as_ref());
             }
             notification::LOG if is_modern && !self.calls.wants_log(exchange, params.as_ref()) => {}
@@ -352,7 +355,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn dressed(&self, result: &Json, method: &str) -> Json {
         let said = self.upstream.server().map(ridethrough::server::Server::as_initialized);
         let server = said.and_then(|said| said.member("serverInfo"));
-        modern::dressed(result, method, server.as_ref())
+        stateless::dressed(result, method, server.as_ref())
     }
 }
 

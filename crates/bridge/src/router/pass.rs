@@ -20,7 +20,7 @@ use super::log_in::Entry;
 use crate::calls::{Asked, End, Finished};
 use crate::lists::{Kind, Page};
 use crate::login::{self, Gate, Passed, Wait};
-use crate::modern::{Question, Sender};
+use crate::modern::{self, Question};
 use crate::notices::Room;
 use crate::{fault, greeting};
 
@@ -132,7 +132,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     fn ask(&mut self, id: Id, method: &str, params: Option<Json>) {
-        match (Sender::of(method, params.as_ref()), &params) {
+        match (modern::sender(method, params.as_ref()), &params) {
             (Err(refusal), _) => return self.outbox.answer(Some(id.json()), &refusal),
             (Ok(Some(sender)), Some(params)) => {
                 return self.ask_modern(id, method, params, sender);

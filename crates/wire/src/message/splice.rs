@@ -15,6 +15,17 @@ pub fn with_member(object: &Json, key: &str, value: &Json) -> Json {
     Json::new(format!("{before}{}{behind}", value.as_str())).expect("JSON in place of JSON")
 }
 
+/// Returns params without these members of their `_meta`, and without a `_meta` in which nothing is left.
+pub fn without_meta(params: &Json, keys: &[&str]) -> Json {
+    let Some(meta) = params.member("_meta").filter(is_object) else { return params.clone() };
+    let meta = meta.without(keys);
+    if meta == Json::empty_object() {
+        params.without(&["_meta"])
+    } else {
+        with_member(params, "_meta", &meta)
+    }
+}
+
 /// Returns the text in bytes of its own: those that it came in may be part of a large buffer.
 pub fn copied(json: &Json) -> Json {
     Json::new(Bytes::copy_from_slice(json.as_bytes())).expect("a copy of JSON is JSON")

@@ -39,6 +39,40 @@ pub fn with_server(result: &Json, server: Option<&Json>) -> Json {
     }
 }
 
+/// Returns a result with every member that the revision demands.
+pub fn dressed(result: &Json, method: &str, server: Option<&Json>) -> Json {
+    let more = additions(result, method, server);
+    let result = with_server(result, server);
+    if more.is_empty() { result } else { result.with_members(more) }
+}
+
+/// Returns the result that asks a client these questions first, each a method and params under its key. The client
+/// comes back with the state; without one its next call begins anew.
+pub fn input_required<'a>(
+    questions: impl IntoIterator<Item = (String, &'a str, Option<Json>)>,
+    state: Option<&str>,
+) -> Json {
+    let asked = questions.into_iter().map(|(key, method, params)| {
+        let method = ("method".to_owned(), text(method));
+        let params = params.map(|params| ("params".to_owned(), params));
+        (key, Json::empty_object().with_members([method].into_iter().chain(params)))
+    });
+    let asked = Json::empty_object().with_members(asked);
+    let said = [("resultType", text("input_required")), ("inputRequests", asked)];
+    let state = state.map(|state| ("requestState", text(state)));
+    let said = said.into_iter().chain(state).map(|(key, value)| (key.to_owned(), value));
+    Json::empty_object().with_members(said)
+}
+
+/// Returns the refusal of a request in a revision that is not spoken here, which names those that are.
+pub fn unsupported(requested: &str, supported: &[&str]) -> Answer {
+    Answer::Error(Json::from(json!({
+        "code": code::UNSUPPORTED_VERSION,
+        "message": "Unsupported protocol version",
+        "data": { "supported": supported, "requested": requested },
+    })))
+}
+
 /// Returns the result of `server/discover`, made from that of `initialize`, for a program that speaks these
 /// revisions.
 pub fn discovered(initialized: &Json, supported: &[&str]) -> Json {
@@ -85,13 +119,10 @@ fn names_capabilities(error: &Json) -> bool {
 /// link to its server, and no business of a host.
 pub fn untagged(params: Option<Json>) -> Option<Json> {
     let meta = likely_meta(params.as_ref()).filter(|meta| meta.member(SUBSCRIPTION).is_some());
-    let Some((params, meta)) = params.as_ref().zip(meta) else { return params };
-    let meta = meta.without(&[SUBSCRIPTION]);
-    Some(if meta == Json::empty_object() {
-        params.without(&["_meta"])
-    } else {
-        splice::with_member(params, "_meta", &meta)
-    })
+    match (params, meta) {
+        (Some(params), Some(_)) => Some(splice::without_meta(&params, &[SUBSCRIPTION])),
+        (params, _) => params,
+    }
 }
 
 /// Whether these are answers to the URLs that [`translated`] asked a client to visit.
@@ -113,23 +144,14 @@ fn with_code(error: &Json, code: i64) -> Answer {
     Answer::Error(splice::with_member(error, "code", &Json::from(json!(code))))
 }
 
-/// Returns the URLs that an error of an older revision names, as questions. They come without a state: the
-/// next call begins anew.
+/// Returns the URLs that an error of an older revision names, as questions.
 fn pages(error: &Json) -> Option<Json> {
     let pages = error.member("data")?.member("elicitations")?.elements()?;
     let asked = pages.iter().enumerate().map(|(number, page)| {
         let page = page.without(&["elicitationId"]);
-        let asked =
-            [("method".to_owned(), text("elicitation/create")), ("params".to_owned(), page)];
-        (format!("{PAGE}{number}"), Json::empty_object().with_members(asked))
+        (format!("{PAGE}{number}"), "elicitation/create", Some(page))
     });
-    let asked: Vec<_> = asked.collect();
-    (!asked.is_empty()).then(|| {
-        Json::empty_object().with_members([
-            ("resultType".to_owned(), text("input_required")),
-            ("inputRequests".to_owned(), Json::empty_object().with_members(asked)),
-        ])
-    })
+    (!pages.is_empty()).then(|| input_required(asked, None))
 }
 
 /// The methods whose results say how long they may be kept.
@@ -180,6 +202,53 @@ mod tests {
 
             assert_eq!(answer.error().unwrap().code, expected);
         }
+    }
+
+    #[test]
+    fn a_result_has_what_the_revision_wants_and_keeps_every_byte_of_its_own() {
+        let server = json_of(r#"{"name":"s"}"#);
+        let info = r#""io.modelcontextprotocol/serverInfo":{"name":"s"}"#;
+        for (method, said, expected) in [
+            (
+                "tools/call",
+                r#"{ "content":[ 1.10 ]}"#,
+                format!(r#"{{ "content":[ 1.10 ],"resultType":"complete","_meta":{{{info}}}}}"#),
+            ),
+            (
+                "tools/list",
+                r#"{"_meta":{ "n":1e2 },"tools":[]}"#,
+                format!(
+                    r#"{{"_meta":{{ "n":1e2 ,{info}}},"tools":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}}"#
+                ),
+            ),
+            (
+                "resources/read",
+                r#"{"resultType":"complete","ttlMs":9,"_meta":{"io.modelcontextprotocol/serverInfo":{}}}"#,
+                r#"{"resultType":"complete","ttlMs":9,"_meta":{"io.modelcontextprotocol/serverInfo":{}},"cacheScope":"private"}"#.into(),
+            ),
+            (
+                "resources/read",
+                r#"{"resultType":"input_required","requestState":"s","_meta":[]}"#,
+                r#"{"resultType":"input_required","requestState":"s","_meta":[]}"#.into(),
+            ),
+            ("tools/call", "7", "7".into()),
+        ] {
+            assert_eq!(dressed(&json_of(said), method, Some(&server)).as_str(), expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn questions_stand_under_their_keys_and_a_state_only_where_there_is_one() {
+        let questions = || {
+            let params = json_of(r#"{"n":1.10}"#);
+            [("1".to_owned(), "roots/list", None), ("x".to_owned(), "acme/ask", Some(params))]
+        };
+        let asked = r#"{"resultType":"input_required","inputRequests":{"1":{"method":"roots/list"},"x":{"method":"acme/ask","params":{"n":1.10}}}"#;
+
+        let with_state = input_required(questions(), Some("s"));
+
+        assert_eq!(with_state.as_str(), format!(r#"{asked},"requestState":"s"}}"#));
+        assert_eq!(input_required(questions(), None).as_str(), format!("{asked}}}"));
     }
 
     #[test]

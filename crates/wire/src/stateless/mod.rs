@@ -4,12 +4,17 @@
 //! This module only reads and writes text; where messages go is decided elsewhere.
 
 mod answers;
+mod listen;
 mod offers;
+mod sender;
 
 pub use answers::{
-    additions, are_pages, discovered, translated, untagged, were_visited, with_server,
+    additions, are_pages, discovered, dressed, input_required, translated, unsupported, untagged,
+    were_visited, with_server,
 };
+pub use listen::{ACKNOWLEDGED, Filter, LISTEN, tagged};
 pub use offers::{Offers, needed};
+pub use sender::{Sender, UnfitSender, passed_on};
 
 use crate::era::Version;
 
@@ -18,6 +23,12 @@ pub const REVISION: &str = Version::V2026_07_28.as_str();
 
 /// The method by which a client learns what a server can do.
 pub const DISCOVER: &str = "server/discover";
+
+/// Returns the names of the revisions that a client may choose from, newest first, down to this one.
+pub fn supported(oldest: Version) -> Vec<&'static str> {
+    let known = Version::ALL.into_iter().rev().filter(|version| *version >= oldest);
+    known.map(Version::as_str).collect()
+}
 
 /// Whether the answer to this method may be `input_required`.
 pub fn can_ask(method: &str) -> bool {
