@@ -4,7 +4,6 @@
 //! This module only reads and writes text; the router decides where messages go.
 
 use ridethrough_core::{ExchangeId, Identity, QuestionId};
-use ridethrough_wire::era::Version;
 use ridethrough_wire::message::code::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use ridethrough_wire::message::{Answer, Json, splice};
 use ridethrough_wire::stateless::{self, DISCOVER, REVISION, Sender, UnfitSender, dressed};
@@ -91,7 +90,7 @@ fn incomplete(key: &str) -> Answer {
 
 /// Returns the revisions that a host may choose from, newest first.
 fn supported() -> Vec<&'static str> {
-    stateless::supported(Version::V2024_11_05)
+    stateless::supported()
 }
 
 /// Returns the name of a host that does not name itself.

@@ -21,7 +21,7 @@ use ridethrough_wire::line_buffer::{BoundedLines, Line};
 use ridethrough_wire::message::{
     Answer, ByKey, HostMessage as Read, Id, Json, Key, MOST_LINE, Message, notification,
 };
-use ridethrough_wire::stateless::DISCOVER;
+use ridethrough_wire::stateless::{DISCOVER, LISTEN};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -35,7 +35,7 @@ use crate::news::SessionNews;
 use crate::parts::ParsedMessage;
 use crate::sessions::Sessions;
 use crate::settings::Settings;
-use crate::stateless::{LISTEN, Stateless, is_stateless as names_revision};
+use crate::stateless::{Stateless, is_stateless as names_revision};
 
 /// Serves the owner's host on two byte streams until it leaves. Answers that it waits for then have a moment to
 /// come. Events for people go to `tell`, which must not block.

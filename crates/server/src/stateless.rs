@@ -34,7 +34,7 @@ use futures_util::stream::{self, Stream};
 use futures_util::{StreamExt, future};
 use http::{HeaderMap, StatusCode};
 use ridethrough_wire::message::{Answer, Id, Message, code};
-use ridethrough_wire::stateless::{DISCOVER, REVISION, discovered};
+use ridethrough_wire::stateless::{DISCOVER, Filter, LISTEN, REVISION, discovered, supported};
 
 use crate::backend::{Caller, Unavailable};
 use crate::connections::Connection;
@@ -51,10 +51,9 @@ use call::StatelessCall;
 use conversation::{NotOpened, SharedConversation};
 use holds::Holds;
 use listening::Listening;
-pub(crate) use listens::LISTEN;
-use listens::{Filter, MOST_RESOURCES};
+use listens::{LONGEST_LIST, MOST_RESOURCES};
 use question::CallState;
-use refusal::{Refusal, supported};
+use refusal::Refusal;
 pub use rehearsal::{StateContents, StateRehearsal, StateSubject};
 use request::Request;
 pub use seal::{Digest, subject as call_digest};
@@ -352,7 +351,8 @@ fn discover(request: &Request, conversation: &SharedConversation) -> Begun {
 }
 
 async fn listen(request: &Request, conversation: Arc<SharedConversation>) -> Begun {
-    let filter = Filter::read(Some(&request.params));
+    let params = Some(&request.params).filter(|it| it.as_bytes().len() <= LONGEST_LIST);
+    let filter = Filter::read(params);
     let Some(filter) = filter.filter(|it| it.resources.len() <= MOST_RESOURCES) else {
         let why =
             format!("`notifications` says what to listen for, {MOST_RESOURCES} resources at most");

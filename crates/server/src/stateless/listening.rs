@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ridethrough_wire::message::reserved::SUBSCRIPTION;
-use ridethrough_wire::message::{Answer, Id, Json};
+use ridethrough_wire::message::{Answer, Id, Json, ListKind};
+use ridethrough_wire::stateless::{ACKNOWLEDGED, Filter, LISTEN, tagged};
 use serde_json::json;
 use tokio::time::sleep;
 
 use super::answers::written;
 use super::conversation::SharedConversation;
-use super::listens::{ACKNOWLEDGED, Filter, LISTEN, Listen, family, tagged};
+use super::listens::Listen;
+use crate::parts::ParsedMessage;
 use crate::session::Visit;
 
 /// An open `subscriptions/listen` request. Dropping it ends it.
@@ -51,15 +53,16 @@ impl Listening {
             _visit: visit,
         };
         let conversation = listening.conversation.clone();
-        let lists = wanted.lists.into_iter();
-        let lists = lists.filter(|it| conversation.announces(family(it), "listChanged")).collect();
+        let kinds = wanted.kinds.into_iter();
+        let announced = |it: &ListKind| conversation.announces(it.capability(), "listChanged");
+        let kinds = kinds.filter(announced).collect();
         if conversation.announces("resources", "subscribe") {
             for uri in wanted.resources {
-                listening.subscribe(uri).await;
+                listening.subscribe(uri.into()).await;
             }
         }
-        let resources = listening.resources.iter().cloned().collect();
-        listening.listen = Some(conversation.listens.open(Filter { lists, resources })?);
+        let resources = listening.resources.iter().map(|it| it.as_str().into()).collect();
+        listening.listen = Some(conversation.listens.open(Filter { kinds, resources })?);
         Some(listening)
     }
 
@@ -68,7 +71,7 @@ impl Listening {
         let honoured = self.listen.as_ref().map(|it| it.filter.json());
         let honoured = honoured.unwrap_or_else(Json::empty_object);
         let params = Json::empty_object().with_members([("notifications".to_owned(), honoured)]);
-        tagged(ACKNOWLEDGED, Some(&params), self.id.json()).into()
+        self.tagged(ACKNOWLEDGED, Some(&params))
     }
 
     /// Waits for the next item; `None` at the end. Nothing is lost if the future is dropped.
@@ -81,8 +84,7 @@ impl Listening {
             biased;
             change = listen.next() => {
                 let (method, params) = change?;
-                let text = tagged(&method, params.as_ref(), self.id.json());
-                Some(Told::Message(text.into()))
+                Some(Told::Message(self.tagged(&method, params.as_ref())))
             }
             // The server is about to end: a result shows that this is no accident.
             () = self.conversation.session.drain.begins() => {
@@ -91,6 +93,12 @@ impl Listening {
             }
             () = sleep(SILENCE) => Some(Told::Silence),
         }
+    }
+
+    /// Returns a notification that names the request that it belongs to.
+    fn tagged(&self, method: &str, params: Option<&Json>) -> Bytes {
+        let params = tagged(params, self.id.json());
+        ParsedMessage::notification(method, Some(&params)).text
     }
 
     fn result(&self) -> Bytes {

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ridethrough_wire::message::splice::text;
 use ridethrough_wire::message::{Id, Json, LogLevel};
 use tokio::sync::Notify;
 
@@ -96,21 +95,6 @@ impl CallState {
     pub(crate) fn withdraw(&self, id: &Json) {
         self.lock().questions.retain(|question| question.id.json() != id);
     }
-}
-
-/// Returns the result that asks a client these questions.
-pub(crate) fn input_required(questions: &[Question], state: &str) -> Json {
-    let asked = questions.iter().map(|question| {
-        let method = ("method".to_owned(), text(&question.method));
-        let params = question.params.clone().map(|params| ("params".to_owned(), params));
-        let asked = Json::empty_object().with_members([method].into_iter().chain(params));
-        (question.key.clone(), asked)
-    });
-    Json::empty_object().with_members([
-        ("resultType".to_owned(), text("input_required")),
-        ("inputRequests".to_owned(), Json::empty_object().with_members(asked)),
-        ("requestState".to_owned(), text(state)),
-    ])
 }
 
 /// The most questions of one call without an answer.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
-use ridethrough_core::Version;
 use ridethrough_wire::message::{Answer, Id, Json, code};
+use ridethrough_wire::stateless::supported;
 use serde_json::{Value, json};
 
 use crate::fault::error;
@@ -53,12 +53,6 @@ impl Refusal {
     pub(crate) fn answer(self, id: &Id) -> (StatusCode, Bytes) {
         (self.status, error(Some(id), self.code, &self.message, self.data))
     }
-}
-
-/// Returns the revisions that a client may choose from, newest first.
-pub(crate) fn supported() -> [&'static str; 4] {
-    [Version::V2026_07_28, Version::V2025_11_25, Version::V2025_06_18, Version::V2025_03_26]
-        .map(Version::as_str)
 }
 
 /// Returns the status of an answer whose head was not sent yet.

@@ -58,7 +58,7 @@ impl Request {
         let params = params.unwrap_or_else(Json::empty_object);
         let (headers, id, size) = (headers.cloned(), id.clone(), params.as_bytes().len());
         let read = move || {
-            let sender = Sender::read(Some(&params), headers.as_ref().map(Headers))?;
+            let sender = Sender::read(&method, Some(&params), headers.as_ref().map(Headers))?;
             if let Some(headers) = &headers {
                 routing::check(headers, &method, Some(&params))?;
             }

@@ -5,7 +5,7 @@ use ridethrough_wire::message::reserved::{
 };
 use ridethrough_wire::message::splice::{self, is_object};
 use ridethrough_wire::message::{Json, LogLevel, code};
-use ridethrough_wire::stateless::{Offers, REVISION};
+use ridethrough_wire::stateless::{self, Offers, REVISION, UnfitSender};
 
 use super::refusal::Refusal;
 use crate::headers::Headers;
@@ -26,41 +26,39 @@ pub(crate) struct Sender {
 impl Sender {
     /// Reads the sender of a request. By HTTP it came with headers, one of which must name the revision, too.
     pub(crate) fn read(
+        method: &str,
         params: Option<&Json>,
         headers: Option<Headers<'_>>,
     ) -> Result<Self, Refusal> {
         let named = headers.as_ref().and_then(Headers::version);
-        let meta = params.and_then(|params| params.member("_meta"));
-        let keys = [VERSION, CAPABILITIES, LOG_LEVEL, "progressToken", CLIENT_INFO];
-        let [version, capabilities, level, token, client] =
-            meta.map(|meta| meta.pick(keys)).unwrap_or_default();
-        let Some(version) = version.as_ref().and_then(Json::string) else {
-            return match named {
-                Some(named) if named != REVISION => Err(Refusal::unsupported(named)),
-                _ => Err(Refusal::incomplete(VERSION)),
-            };
-        };
-        let Some(capabilities) = capabilities.filter(is_object) else {
-            return Err(Refusal::incomplete(CAPABILITIES));
-        };
-        match named {
-            None if headers.is_some() => {
-                return Err(Refusal::header("`MCP-Protocol-Version` is missing"));
-            }
+        let check_named = |version: &str| match named {
+            None if headers.is_some() => Err(Refusal::header("`MCP-Protocol-Version` is missing")),
             Some(named) if named != version => {
-                return Err(Refusal::header("`MCP-Protocol-Version` is not what `_meta` says"));
+                Err(Refusal::header("`MCP-Protocol-Version` is not what `_meta` says"))
             }
-            _ if version != REVISION => return Err(Refusal::unsupported(&version)),
-            _ => {}
-        }
-        if token.as_ref().is_some_and(|token| token.as_bytes().len() > LONGEST_TOKEN) {
+            _ => Ok(()),
+        };
+        let said = match stateless::Sender::of(method, params) {
+            Ok(Some(said)) => said,
+            Ok(None) | Err(UnfitSender::Incomplete(VERSION)) => {
+                return Err(match named {
+                    Some(named) if named != REVISION => Refusal::unsupported(named),
+                    _ => Refusal::incomplete(VERSION),
+                });
+            }
+            Err(UnfitSender::Incomplete(key)) => return Err(Refusal::incomplete(key)),
+            Err(UnfitSender::Unsupported(version)) => {
+                check_named(&version)?;
+                return Err(Refusal::unsupported(&version));
+            }
+        };
+        check_named(REVISION)?;
+        if said.token.as_ref().is_some_and(|token| token.as_bytes().len() > LONGEST_TOKEN) {
             return Err(Refusal::new(code::INVALID_PARAMS, "the progress token is too long"));
         }
-        // It is kept while the call runs, and must not keep the body that it was a part of.
-        let token = token.and_then(|token| Json::new(token.as_str().to_owned()).ok());
-        let level = level.as_ref().and_then(LogLevel::read);
-        let client = client.and_then(|it| it.member("name")?.read());
-        Ok(Self { offers: Offers::of(&capabilities), level, token, client })
+        let level = said.level.as_ref().and_then(LogLevel::read);
+        let client = said.info.and_then(|it| it.member("name")?.read());
+        Ok(Self { offers: Offers::of(&said.capabilities), level, token: said.token, client })
     }
 }
 
@@ -148,7 +146,7 @@ mod tests {
             format!(r#"{{"{VERSION}":"{REVISION}","{CAPABILITIES}":{{}},"progressToken":"t"}}"#);
         let params = Json::new(format!(r#"{{"_meta":{meta},"arguments":"large"}}"#)).unwrap();
 
-        let sender = Sender::read(Some(&params), None).unwrap();
+        let sender = Sender::read("tools/call", Some(&params), None).unwrap();
 
         let token = sender.token.unwrap();
         assert_eq!(token.as_str(), "\"t\"");

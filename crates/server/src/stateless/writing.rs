@@ -9,13 +9,13 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, Stream};
 use http::StatusCode;
 use ridethrough_wire::message::{Answer, Id};
+use ridethrough_wire::stateless::input_required;
 use tokio::time::{Instant, timeout_at};
 
 use super::answers::written;
 use super::call::{CallEvent, StatelessCall};
 use super::holds::Holds;
 use super::listening::{Listening, Told};
-use super::question::input_required;
 use super::refusal::{over_quota, status_of};
 use super::seal::Digest;
 use crate::fault::error;
@@ -121,7 +121,11 @@ impl CallWriter {
             CallEvent::Notice(_) | CallEvent::Silence => return Progressed::GoesOn(call),
             CallEvent::Answer(answer) => answer,
             CallEvent::Ask(questions) => match self.holds.hold(*call, self.principal) {
-                Ok(state) => Answer::Result(input_required(&questions, &state)),
+                Ok(state) => {
+                    let asked = questions.iter();
+                    let asked = asked.map(|it| (it.key.clone(), &*it.method, it.params.clone()));
+                    Answer::Result(input_required(asked, Some(&state)))
+                }
                 Err(call) => {
                     call.refuse_questions("too many calls wait for answers").await;
                     return Progressed::GoesOn(call);

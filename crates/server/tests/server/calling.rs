@@ -24,7 +24,7 @@ async fn discovery_is_answered_from_what_the_backend_says_of_itself() {
     assert_eq!(
         answer.json().await,
         json!({"jsonrpc": "2.0", "id": "a", "result": {
-            "supportedVersions": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"],
+            "supportedVersions": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
             "capabilities": {"tools": {"listChanged": true}},
             "instructions": "be kind",
             "resultType": "complete", "ttlMs": 0, "cacheScope": "private",

@@ -24,10 +24,9 @@ pub const REVISION: &str = Version::V2026_07_28.as_str();
 /// The method by which a client learns what a server can do.
 pub const DISCOVER: &str = "server/discover";
 
-/// Returns the names of the revisions that a client may choose from, newest first, down to this one.
-pub fn supported(oldest: Version) -> Vec<&'static str> {
-    let known = Version::ALL.into_iter().rev().filter(|version| *version >= oldest);
-    known.map(Version::as_str).collect()
+/// Returns the names of the revisions that a client may choose from, newest first.
+pub fn supported() -> Vec<&'static str> {
+    Version::ALL.into_iter().rev().map(Version::as_str).collect()
 }
 
 /// Whether the answer to this method may be `input_required`.
