@@ -19,9 +19,9 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::backend::Starts;
 use crate::child::{Child, Obituary};
 use crate::lines::{Lines, TooLong};
+use crate::pace::Starts;
 
 /// Begins a conversation with a child that was just started.
 pub(crate) fn with(child: Child, name: &str, starts: Starts, host: HostSide) -> Conversation {

@@ -4,13 +4,68 @@
 //!   died young ──▶ 250 ms ──again──▶ 500 ms ──▶ ... ──▶ 30 s        one that did well ──▶ no wait
 //! ```
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::news::News;
+
+/// The outcomes of starts: children that die young make the next one wait.
+/// Clones share them.
+#[derive(Clone)]
+pub(crate) struct Starts {
+    pace: Arc<Mutex<Pace>>,
+    tell: Arc<dyn Fn(News) + Send + Sync>,
+}
+
+impl Starts {
+    pub(crate) fn new(tell: Arc<dyn Fn(News) + Send + Sync>) -> Self {
+        Self { pace: Arc::default(), tell }
+    }
+
+    /// Records that a child could not be started, and reports it.
+    pub(crate) fn failed(&self, what: &str) {
+        (self.tell)(News::NotStarted { what: what.to_owned() });
+        let pause = self.died(Duration::ZERO);
+        self.tell_pause(pause);
+    }
+
+    /// Returns how long the next start has to wait.
+    pub(crate) fn wait(&self) -> Duration {
+        self.with_pace(|pace, now| pace.wait(now))
+    }
+
+    /// Records a child that ended by itself, this long after its start. Returns how long the next start has
+    /// to wait.
+    pub(crate) fn died(&self, lived: Duration) -> Duration {
+        self.with_pace(|pace, now| {
+            pace.died(now, lived);
+            pace.wait(now)
+        })
+    }
+
+    /// Records a child that worked until it was asked to end.
+    pub(crate) fn did_well(&self) {
+        self.with_pace(|pace, _| pace.did_well());
+    }
+
+    /// Reports a pause that clients notice.
+    pub(crate) fn tell_pause(&self, pause: Duration) {
+        if pause > PATIENCE {
+            (self.tell)(News::Paused { pause });
+        }
+    }
+
+    fn with_pace<T>(&self, change: impl FnOnce(&mut Pace, Instant) -> T) -> T {
+        // No code panics in the middle of a change, so a poisoned lock is still valid.
+        change(&mut self.pace.lock().unwrap_or_else(PoisonError::into_inner), Instant::now())
+    }
+}
+
 /// The pause before the next start.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+struct Pace {
     /// How many children died young in a row.
     strikes: u32,
     not_before: Option<Instant>,
@@ -18,12 +73,12 @@ pub(crate) struct Pace {
 
 impl Pace {
     /// Returns how long a start has to wait.
-    pub(crate) fn wait(&self, now: Instant) -> Duration {
+    fn wait(&self, now: Instant) -> Duration {
         self.not_before.map_or(Duration::ZERO, |then| then.saturating_duration_since(now))
     }
 
     /// Records a child that ended by itself, this long after its start, or that could not be started.
-    pub(crate) fn died(&mut self, now: Instant, lived: Duration) {
+    fn died(&mut self, now: Instant, lived: Duration) {
         if lived >= LONG {
             return self.did_well();
         }
@@ -38,11 +93,13 @@ impl Pace {
     }
 
     /// Records a child that worked until it was asked to end.
-    pub(crate) fn did_well(&mut self) {
+    fn did_well(&mut self) {
         *self = Self::default();
     }
 }
 
+/// The longest pause that `initialize` waits out: not every client knows how to come again.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 /// The life of a child after which its end is not blamed on its start.
 const LONG: Duration = Duration::from_secs(10);
 const FIRST: Duration = Duration::from_millis(250);

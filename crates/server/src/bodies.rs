@@ -6,22 +6,22 @@
 //!   more, or it does not say ────────────────────────────────────────────▶ waits for room that all huge ones share
 //! ```
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
+use ridethrough_core::Moment;
 use ridethrough_core::byte_rate::ByteRate;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::error::Elapsed;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::aside::places;
 use crate::body_size::BodySize;
 use crate::connections::{Connection, ConnectionRoom};
-use crate::read_rate::ReadRate;
 
 /// The room for bodies.
 #[derive(Debug)]
@@ -159,6 +159,29 @@ pub(crate) fn size_of(head: &HeaderMap) -> usize {
 }
 
 type BodyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The rate of all bodies of one size together. A client that sends bodies which are refused in the end would
+/// otherwise take the cores from small requests, as fast as it can send.
+#[derive(Debug)]
+struct ReadRate {
+    rate: Mutex<ByteRate>,
+    start: Instant,
+}
+
+impl ReadRate {
+    fn new(rate: ByteRate) -> Self {
+        Self { rate: Mutex::new(rate), start: Instant::now() }
+    }
+
+    /// Records bytes that were read, and waits until more should be.
+    async fn keep(&self, bytes: usize) {
+        let now = Moment::at(self.start.elapsed());
+        let wait = self.rate.lock().unwrap_or_else(PoisonError::into_inner).count(now, bytes);
+        if !wait.is_zero() {
+            sleep(wait).await;
+        }
+    }
+}
 
 const MOST_BODY: usize = 16 << 20;
 /// The bounds on all large and on all huge bodies together, until their backends have them; a further one waits.

@@ -22,7 +22,6 @@ use crate::access::{AccessPolicy, Closed};
 use crate::backend::{Caller, Principal, Unavailable};
 use crate::bodies::{self, Bodies, NoBody};
 use crate::connections::{Connection, Connections};
-use crate::cors;
 use crate::fault::{Over, error};
 use crate::greeting;
 use crate::headers::Headers;
@@ -35,7 +34,6 @@ use crate::session::{Session, Undelivered};
 use crate::sessions::Sessions;
 use crate::stateless::Stateless;
 use crate::streams::{Carries, STANDING};
-use crate::turned_away::turn_away;
 use crate::verify::Identified;
 
 /// Answers requests.
@@ -73,7 +71,7 @@ impl RequestHandler {
         let origin = request.headers().get(ORIGIN).cloned();
         let mut answer = self.answer_friend(request, connection, known).await;
         if let Some(origin) = origin {
-            cors::let_read(&mut answer, origin);
+            reply::let_read(&mut answer, origin);
         }
         answer
     }
@@ -98,7 +96,7 @@ impl RequestHandler {
     ) -> Reply {
         // A browser sends the preflight request without the token.
         if request.method() == Method::OPTIONS && request.headers().contains_key(ORIGIN) {
-            return cors::preflight(request.headers());
+            return reply::preflight(request.headers());
         }
         if let Some(probed) = self.probe(&request) {
             return probed;
@@ -111,17 +109,17 @@ impl RequestHandler {
             Ok(identified) => identified,
             Err(Closed::Unverifiable { what, retry_after }) => {
                 let why = Unavailable { what, retry_after };
-                return turn_away(request, connection, &self.bodies, &why).await;
+                return reply::turn_away(request, connection, &self.bodies, &why).await;
             }
             Err(closed) => return reply::closed(&closed, self.access.resource.as_deref()),
         };
         if self.connections.authenticate(connection).is_err() {
             let why = reply::full("all connections are in use");
-            return turn_away(request, connection, &self.bodies, &why).await;
+            return reply::turn_away(request, connection, &self.bodies, &why).await;
         }
         let Some(_room) = connection.hold(bodies::size_of(request.headers())) else {
             let why = reply::full("the requests of this connection hold too much");
-            return turn_away(request, connection, &self.bodies, &why).await;
+            return reply::turn_away(request, connection, &self.bodies, &why).await;
         };
         let endpoint = endpoint(request.uri().path());
         let Identified { principal, groups } = identified;

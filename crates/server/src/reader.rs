@@ -1,4 +1,5 @@
-//! A reader of a stream: one connection, and the events as they are written to it.
+//! A reader of a stream: one connection, and the events as they are written to it. A session hands one out with each
+//! stream that it opens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +8,9 @@ use bytes::Bytes;
 use tokio::time::{sleep, timeout};
 
 use crate::log::Entry;
-use crate::session::{Session, Visit};
-use crate::streams::{Next, STANDING, Ticket};
+use crate::posted::Posted;
+use crate::session::{Session, Undelivered, Visit};
+use crate::streams::{Carries, Next, STANDING, Ticket};
 
 /// Reads one stream of a session. When it is dropped, another connection can read the stream.
 pub(crate) struct Reader {
@@ -36,6 +38,50 @@ pub(crate) enum Piece {
     Nothing,
     /// An event with an id and without data, so that the stream can be resumed from its beginning.
     Priming,
+}
+
+impl Session {
+    /// Sends a request, or the requests of a batch with the other messages in it, and opens the stream for
+    /// the answers. Nothing is sent and no stream is opened if the future is dropped.
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        posted: Posted,
+        carries: Carries,
+    ) -> Result<Reader, Undelivered> {
+        let place = self.place(&posted).await?;
+        let Posted { parts, mut asked, client, .. } = posted;
+        let held = asked.note_repeats(&parts, &self.repeats, &self.origin(client));
+        let (stream, calls) = {
+            let mut state = self.lock();
+            if state.over.is_some() {
+                return Err(Undelivered::Over);
+            }
+            let stream = state.streams.open(asked, carries).map_err(Undelivered::NotTaken)?;
+            (stream, state.streams.calls_of(stream))
+        };
+        let reader = self.attach(stream, None).ok_or(Undelivered::Over)?;
+        let letter = self.letter(parts, calls, &held);
+        if !letter.is_empty() {
+            place.send(letter);
+        }
+        Ok(reader)
+    }
+
+    /// Attaches a reader to a stream, which keeps the session in use.
+    pub(crate) fn attach(self: &Arc<Self>, stream: u64, after: Option<u64>) -> Option<Reader> {
+        let visit = self.visit();
+        let mut state = self.lock();
+        let (ticket, cursor) = state.streams.attach(stream, after)?;
+        let primes = state.version.as_deref().is_some_and(|version| version >= PRIMING_SINCE);
+        drop(state);
+        Some(Reader::new(visit, stream, ticket, cursor, primes))
+    }
+
+    /// Attaches a reader of the server's own to the standing stream. It does not keep the session in use.
+    pub(crate) fn attach_quietly(self: &Arc<Self>) -> Option<Reader> {
+        let (ticket, cursor) = self.lock().streams.attach(STANDING, None)?;
+        Some(Reader::quiet(self.clone(), STANDING, ticket, cursor))
+    }
 }
 
 impl Reader {
@@ -180,6 +226,8 @@ pub(crate) fn place_of(event_id: &str) -> Option<(u64, u64)> {
 const SILENCE: Duration = Duration::from_secs(15);
 /// The size below which a copy is cheaper than a write in pieces.
 const SMALL: usize = 16 * 1024;
+/// The first revision with events that have an id and no data; clients of earlier ones cannot read them.
+const PRIMING_SINCE: &str = "2025-11-25";
 /// How long an answer is waited for before its stream is opened. A client whose connection breaks within this time
 /// cannot resume, because it knows no event; so it is short, and covers what answers from its memory.
 const MOMENT: Duration = Duration::from_millis(10);

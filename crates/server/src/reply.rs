@@ -1,26 +1,36 @@
 //! The HTTP answers of the server.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderName, HeaderValue, Response, StatusCode};
-use http_body::Frame;
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ALLOW,
+    CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use http_body::{Body, Frame};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use hyper::body::Incoming;
 use ridethrough_wire::message::Id;
 use ridethrough_wire::message::code;
+use tokio::time::timeout;
 
 use crate::access::Closed;
 use crate::backend::Unavailable;
+use crate::bodies::Bodies;
+use crate::body_size::BodySize;
 use crate::calls::{LONGEST_ID, MOST_CALLS, NotTaken};
+use crate::connections::Connection;
 use crate::fault::{self, error, whole_seconds};
-use crate::headers::{EVENTS, JSON};
+use crate::headers::{EVENTS, Headers, JSON};
 use crate::page::Page;
 use crate::parts::{MOST_PARTS, Unreadable};
-use crate::posted::Refused;
+use crate::posted::{Posted, Refused};
 use crate::reader::{Piece, Reader};
 use crate::verify::ProtectedResource;
 
@@ -251,6 +261,53 @@ pub(crate) fn not_taken_words(why: NotTaken) -> (StatusCode, i64, String) {
     }
 }
 
+/// Refuses a request before it is checked, because there is no room for it. Of a small message its id is read, because the refusal is only believed if it names it.
+pub(crate) async fn turn_away(
+    request: Request<Incoming>,
+    connection: &Arc<Connection>,
+    bodies: &Bodies,
+    why: &Unavailable,
+) -> Reply {
+    let (head, body) = request.into_parts();
+    let size = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
+    let is_small = size.is_some_and(|size| BodySize::of(size) == BodySize::Small);
+    let is_read = is_small && head.method == Method::POST && Headers(&head.headers).has_json();
+    // It may be the head for which there is no room.
+    drop(head);
+    let id = if is_read {
+        timeout(LONGEST_REFUSED, id_of(body, connection, bodies)).await.ok().flatten()
+    } else {
+        None
+    };
+    unavailable(id.as_ref(), why)
+}
+
+async fn id_of(body: Incoming, connection: &Arc<Connection>, bodies: &Bodies) -> Option<Id> {
+    let (body, room) = bodies.read(body, connection).await.ok()?;
+    Posted::read(body, room).await.ok()?.id().cloned()
+}
+
+/// Answers a preflight request. The page may send all the headers that it asks for: the access policy has
+/// allowed its origin, and clients have headers of their own.
+pub(crate) fn preflight(asked: &HeaderMap) -> Reply {
+    let usual = HeaderValue::from_static(USUAL);
+    let allowed = asked.get(ACCESS_CONTROL_REQUEST_HEADERS).cloned().unwrap_or(usual);
+    let mut reply = empty(StatusCode::NO_CONTENT);
+    let headers = reply.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    reply
+}
+
+/// Lets the page of this origin, which the policy has allowed, read the answer.
+pub(crate) fn let_read<B>(response: &mut Response<B>, origin: HeaderValue) {
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(TOLD));
+    headers.insert(VARY, HeaderValue::from_static("Origin"));
+}
+
 fn not_rpc(id: Option<&Id>) -> Reply {
     let body = error(id, code::INVALID_REQUEST, "this is no JSON-RPC message", None);
     json(StatusCode::BAD_REQUEST, body)
@@ -279,5 +336,12 @@ fn reply(status: StatusCode, body: UnsyncBoxBody<Bytes, Infallible>) -> Reply {
     reply
 }
 
+/// How long the body of a request may take that is refused.
+const LONGEST_REFUSED: Duration = Duration::from_secs(10);
+/// The headers that a page may send if it does not say which.
+const USUAL: &str =
+    "Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Session-Id";
+/// The headers that a page may read.
+const TOLD: &str = "Mcp-Session-Id, Retry-After, WWW-Authenticate";
 /// The size below which a copy is cheaper than a write in pieces.
 const SMALL: usize = 16 * 1024;

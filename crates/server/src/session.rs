@@ -21,9 +21,8 @@ use crate::host::{HostMessage, Letter, Presence, Sink};
 use crate::news::SessionNews;
 use crate::parts::ParsedMessage;
 use crate::posted::Posted;
-use crate::reader::Reader;
 use crate::repeats::{CallOrigin, Repeats};
-use crate::streams::{Carries, STANDING, Streams};
+use crate::streams::Streams;
 
 /// A session of one client.
 pub(crate) struct Session {
@@ -172,34 +171,8 @@ impl Session {
         (!is_used && self.asked_to_end.borrow().is_none()).then_some(state.last_use)
     }
 
-    /// Sends a request, or the requests of a batch with the other messages in it, and opens the stream for
-    /// the answers. Nothing is sent and no stream is opened if the future is dropped.
-    pub(crate) async fn ask(
-        self: &Arc<Self>,
-        posted: Posted,
-        carries: Carries,
-    ) -> Result<Reader, Undelivered> {
-        let place = self.place(&posted).await?;
-        let Posted { parts, mut asked, client, .. } = posted;
-        let held = asked.note_repeats(&parts, &self.repeats, &self.origin(client));
-        let (stream, calls) = {
-            let mut state = self.lock();
-            if state.over.is_some() {
-                return Err(Undelivered::Over);
-            }
-            let stream = state.streams.open(asked, carries).map_err(Undelivered::NotTaken)?;
-            (stream, state.streams.calls_of(stream))
-        };
-        let reader = self.attach(stream, None).ok_or(Undelivered::Over)?;
-        let letter = self.letter(parts, calls, &held);
-        if !letter.is_empty() {
-            place.send(letter);
-        }
-        Ok(reader)
-    }
-
     /// Returns messages as the backend gets them: requests, each with where it ends. One that is held is answered.
-    fn letter(
+    pub(crate) fn letter(
         self: &Arc<Self>,
         parts: Vec<ParsedMessage>,
         calls: Vec<u64>,
@@ -241,7 +214,7 @@ impl Session {
     }
 
     /// Returns who makes calls in this session. `client` is what a stateless request calls its client.
-    fn origin(&self, client: Option<String>) -> CallOrigin {
+    pub(crate) fn origin(&self, client: Option<String>) -> CallOrigin {
         let client = client.unwrap_or_else(|| self.lock().client.clone());
         self.repeats.origin(&self.caller, &client, (self.number, self.began))
     }
@@ -263,7 +236,10 @@ impl Session {
 
     /// Waits until the backend reads another message. A large message waits for a limited time only, because
     /// it takes room that others may need.
-    async fn place(&self, posted: &Posted) -> Result<mpsc::Permit<'_, Letter>, Undelivered> {
+    pub(crate) async fn place(
+        &self,
+        posted: &Posted,
+    ) -> Result<mpsc::Permit<'_, Letter>, Undelivered> {
         let place = self.outbox.reserve();
         let place = if posted.is_large() {
             timeout(LONGEST_WAIT, place).await.map_err(|_| Undelivered::TooLate)?
@@ -271,22 +247,6 @@ impl Session {
             place.await
         };
         place.map_err(|_| Undelivered::Over)
-    }
-
-    /// Attaches a reader to a stream, which keeps the session in use.
-    pub(crate) fn attach(self: &Arc<Self>, stream: u64, after: Option<u64>) -> Option<Reader> {
-        let visit = self.visit();
-        let mut state = self.lock();
-        let (ticket, cursor) = state.streams.attach(stream, after)?;
-        let primes = state.version.as_deref().is_some_and(|version| version >= PRIMING_SINCE);
-        drop(state);
-        Some(Reader::new(visit, stream, ticket, cursor, primes))
-    }
-
-    /// Attaches a reader of the server's own to the standing stream. It does not keep the session in use.
-    pub(crate) fn attach_quietly(self: &Arc<Self>) -> Option<Reader> {
-        let (ticket, cursor) = self.lock().streams.attach(STANDING, None)?;
-        Some(Reader::quiet(self.clone(), STANDING, ticket, cursor))
     }
 
     /// Asks the session to end. The first reason counts.
@@ -366,6 +326,4 @@ const BETWEEN_CALLS: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// How long a call may run without its client.
 const LONGEST_CALL: Duration = Duration::from_secs(24 * 60 * 60);
-/// The first revision with events that have an id and no data; clients of earlier ones cannot read them.
-const PRIMING_SINCE: &str = "2025-11-25";
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
