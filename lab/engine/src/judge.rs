@@ -23,8 +23,6 @@ mod ends;
 mod logins;
 mod streams;
 
-pub(crate) use ends::STOPPED;
-
 /// Everything that is known about one performance.
 pub(crate) struct Case<'a> {
     pub(crate) scenario: &'a Scenario,

@@ -12,6 +12,7 @@ pub mod browser;
 mod carrier;
 mod connection;
 pub mod contestant;
+mod date;
 mod form;
 mod http1;
 mod http1_client;
@@ -30,7 +31,6 @@ pub mod rivals;
 pub mod run;
 pub mod scenario;
 pub mod score;
-pub mod scorecard;
 mod server;
 mod staff;
 pub mod stage;
@@ -45,6 +45,7 @@ pub mod wrong;
 
 pub use carrier::Protocol;
 pub use connection::Processed;
+pub use date::today;
 pub use mcp::{
     Ask, Deed, Entry, Mark, Mcp, OldMcp, Round, Run, Spoken, Sse, Style, Times, What, When,
 };

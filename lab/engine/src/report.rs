@@ -12,12 +12,8 @@ mod junit;
 mod timeline;
 mod words;
 
-/// Returns one page about these clients, which needs no network, no script and no other file.
-///
-/// `made` is the date to show.
-pub fn html(cards: &[Scorecard], made: &str) -> String {
-    html::page(cards, made)
-}
+pub use html::html;
+pub use junit::junit;
 
 /// Returns everything about these clients, for programs.
 ///
@@ -31,12 +27,6 @@ pub fn json(cards: &[Scorecard]) -> String {
     }
     let report = Report { format: 1, clients: cards };
     serde_json::to_string_pretty(&report).expect("scorecards are plain data with names as keys")
-}
-
-/// Returns a JUnit report: a suite for each group, a case for each scenario. A scenario that passed softly is
-/// a test that passed, and says so in its output.
-pub fn junit(card: &Scorecard) -> String {
-    junit::junit(card)
 }
 
 #[cfg(test)]

@@ -6,10 +6,6 @@
 
 use crate::install::Manager;
 
-mod pins;
-
-pub use pins::pinned;
-
 /// A published client with our adapter, or a published bridge.
 #[derive(Debug)]
 pub struct Rival {
@@ -87,20 +83,50 @@ impl Rival {
     }
 }
 
+/// Returns the version in a pin of this package: `mcp==2.3.0`, `a[b]==1.2`, `"a/b": "1.2.3"`, `rmcp = {
+/// version = "=3.8.0"`.
+pub fn pinned<'a>(pins: &'a str, package: &str) -> Option<&'a str> {
+    pins.lines().find_map(|line| {
+        let rest = line.trim().trim_start_matches('"').strip_prefix(package)?;
+        let is_whole_name = rest.starts_with(['=', '"', ' ', '[']);
+        let version = rest[rest.find('=').or_else(|| rest.find(':'))?..]
+            .trim_start_matches(|it: char| !it.is_ascii_digit());
+        let end = version.find(|it: char| !(it.is_ascii_alphanumeric() || it == '.'));
+        Some(&version[..end.unwrap_or(version.len())]).filter(|it| is_whole_name && !it.is_empty())
+    })
+}
+
 /// A name that no rival has.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no client `{0}` to compare with")]
 pub struct UnknownRival(pub String);
 
-/// The text of a file in `lab/engine/clients`.
-macro_rules! text {
-    ($path:literal) => {
-        include_str!(concat!("../clients/", $path))
+/// Files in a folder of `lab/engine/clients`, each by its name and its text.
+macro_rules! files {
+    ($folder:literal: $($name:literal),* $(, with $shared:ident)?) => {
+        &[$(($name, include_str!(concat!("../clients/", $folder, "/", $name))),)* $($shared)?]
     };
 }
 
-const PLAYER_MJS: File = ("player.mjs", text!("player.mjs"));
-const PLAYER_PY: File = ("player.py", text!("player.py"));
+const PLAYER_MJS: File = ("player.mjs", include_str!("../clients/player.mjs"));
+const PLAYER_PY: File = ("player.py", include_str!("../clients/player.py"));
+
+/// What most rivals on Python, and on Node, have in common.
+const ON_PYTHON: Rival = Rival {
+    name: "",
+    what: "",
+    package: "",
+    manager: Manager::Pip,
+    part: Part::Client,
+    logs_in: false,
+    asks_for_session: false,
+    needs_python_package: false,
+    pins: &[],
+    adapter: &[],
+};
+const ON_NODE: Rival = Rival { manager: Manager::Npm, ..ON_PYTHON };
+/// Those over this project's Python package.
+const OVER_OURS: Rival = Rival { needs_python_package: true, ..ON_PYTHON };
 
 /// All rivals.
 pub const RIVALS: &[Rival] = &[
@@ -108,189 +134,108 @@ pub const RIVALS: &[Rival] = &[
         name: "python",
         what: "the official Python SDK",
         package: "mcp",
-        manager: Manager::Pip,
-        part: Part::Client,
         logs_in: true,
-        asks_for_session: false,
-        needs_python_package: false,
-        pins: &[
-            ("requirements.txt", text!("python/requirements.txt")),
-            ("constraints.txt", text!("python/constraints.txt")),
-        ],
-        adapter: &[
-            ("adapter.py", text!("python/adapter.py")),
-            ("login.py", text!("python/login.py")),
-            PLAYER_PY,
-        ],
+        pins: files!("python": "requirements.txt", "constraints.txt"),
+        adapter: files!("python": "adapter.py", "login.py", with PLAYER_PY),
+        ..ON_PYTHON
     },
     Rival {
         name: "fastmcp",
         what: "FastMCP, on top of the official Python SDK",
         package: "fastmcp-slim",
-        manager: Manager::Pip,
-        part: Part::Client,
-        logs_in: false,
-        asks_for_session: false,
-        needs_python_package: false,
-        pins: &[
-            ("requirements.txt", text!("fastmcp/requirements.txt")),
-            ("constraints.txt", text!("fastmcp/constraints.txt")),
-        ],
-        adapter: &[("adapter.py", text!("fastmcp/adapter.py")), PLAYER_PY],
+        pins: files!("fastmcp": "requirements.txt", "constraints.txt"),
+        adapter: files!("fastmcp": "adapter.py", with PLAYER_PY),
+        ..ON_PYTHON
     },
     Rival {
         name: "ridethrough-python",
         what: "this project's client for Python",
         package: "ridethrough",
-        manager: Manager::Pip,
-        part: Part::Client,
         logs_in: true,
-        asks_for_session: false,
-        needs_python_package: true,
-        pins: &[
-            ("requirements.txt", text!("ridethrough-python/requirements.txt")),
-            ("constraints.txt", text!("ridethrough-python/constraints.txt")),
-        ],
-        adapter: &[("adapter.py", text!("ridethrough-python/adapter.py")), PLAYER_PY],
+        pins: files!("ridethrough-python": "requirements.txt", "constraints.txt"),
+        adapter: files!("ridethrough-python": "adapter.py", with PLAYER_PY),
+        ..OVER_OURS
     },
     Rival {
         name: "python+ridethrough",
         what: "the official Python SDK over this project's transport",
         package: "mcp",
-        manager: Manager::Pip,
-        part: Part::Client,
-        logs_in: false,
-        asks_for_session: false,
-        needs_python_package: true,
-        pins: &[
-            ("requirements.txt", text!("python+ridethrough/requirements.txt")),
-            ("constraints.txt", text!("python+ridethrough/constraints.txt")),
-        ],
-        adapter: &[("adapter.py", text!("python+ridethrough/adapter.py")), PLAYER_PY],
+        pins: files!("python+ridethrough": "requirements.txt", "constraints.txt"),
+        adapter: files!("python+ridethrough": "adapter.py", with PLAYER_PY),
+        ..OVER_OURS
     },
     Rival {
         name: "fastmcp+ridethrough",
         what: "FastMCP over this project's `RideTransport`",
         package: "fastmcp-slim",
-        manager: Manager::Pip,
-        part: Part::Client,
-        logs_in: false,
-        asks_for_session: false,
-        needs_python_package: true,
-        pins: &[
-            ("requirements.txt", text!("fastmcp+ridethrough/requirements.txt")),
-            ("constraints.txt", text!("fastmcp+ridethrough/constraints.txt")),
-        ],
-        adapter: &[("adapter.py", text!("fastmcp+ridethrough/adapter.py")), PLAYER_PY],
+        pins: files!("fastmcp+ridethrough": "requirements.txt", "constraints.txt"),
+        adapter: files!("fastmcp+ridethrough": "adapter.py", with PLAYER_PY),
+        ..OVER_OURS
     },
     Rival {
         name: "langchain+ridethrough",
         what: "langchain-mcp-adapters, with this project's transport installed",
         package: "langchain-mcp-adapters",
-        manager: Manager::Pip,
-        part: Part::Client,
-        logs_in: false,
         asks_for_session: true,
-        needs_python_package: true,
-        pins: &[
-            ("requirements.txt", text!("langchain+ridethrough/requirements.txt")),
-            ("constraints.txt", text!("langchain+ridethrough/constraints.txt")),
-        ],
-        adapter: &[("adapter.py", text!("langchain+ridethrough/adapter.py")), PLAYER_PY],
+        pins: files!("langchain+ridethrough": "requirements.txt", "constraints.txt"),
+        adapter: files!("langchain+ridethrough": "adapter.py", with PLAYER_PY),
+        ..OVER_OURS
     },
     Rival {
         name: "typescript",
         what: "the official TypeScript SDK, version 2",
         package: "@modelcontextprotocol/client",
-        manager: Manager::Npm,
-        part: Part::Client,
         logs_in: true,
-        asks_for_session: false,
-        needs_python_package: false,
-        pins: &[
-            ("package.json", text!("typescript/package.json")),
-            ("package-lock.json", text!("typescript/package-lock.json")),
-        ],
-        adapter: &[
-            ("adapter.mjs", text!("typescript/adapter.mjs")),
-            ("login.mjs", text!("typescript/login.mjs")),
-            PLAYER_MJS,
-        ],
+        pins: files!("typescript": "package.json", "package-lock.json"),
+        adapter: files!("typescript": "adapter.mjs", "login.mjs", with PLAYER_MJS),
+        ..ON_NODE
     },
     Rival {
         name: "typescript-v1",
         what: "the official TypeScript SDK, version 1",
         package: "@modelcontextprotocol/sdk",
-        manager: Manager::Npm,
-        part: Part::Client,
-        logs_in: false,
-        asks_for_session: false,
-        needs_python_package: false,
-        pins: &[
-            ("package.json", text!("typescript-v1/package.json")),
-            ("package-lock.json", text!("typescript-v1/package-lock.json")),
-        ],
-        adapter: &[("adapter.mjs", text!("typescript-v1/adapter.mjs")), PLAYER_MJS],
+        pins: files!("typescript-v1": "package.json", "package-lock.json"),
+        adapter: files!("typescript-v1": "adapter.mjs", with PLAYER_MJS),
+        ..ON_NODE
     },
     Rival {
         name: "rmcp",
         what: "the official Rust SDK",
         package: "rmcp",
         manager: Manager::Cargo,
-        part: Part::Client,
-        logs_in: false,
-        asks_for_session: false,
-        needs_python_package: false,
         // Not named `Cargo.toml` here: Cargo leaves folders that have one out of the package of this crate.
         pins: &[
-            ("Cargo.toml", text!("rmcp/manifest.toml")),
-            ("Cargo.lock", text!("rmcp/Cargo.lock")),
+            ("Cargo.toml", include_str!("../clients/rmcp/manifest.toml")),
+            ("Cargo.lock", include_str!("../clients/rmcp/Cargo.lock")),
         ],
-        adapter: &[
-            ("src/main.rs", text!("rmcp/src/main.rs")),
-            ("src/client.rs", text!("rmcp/src/client.rs")),
-            ("src/guest.rs", text!("rmcp/src/guest.rs")),
-            ("src/step.rs", text!("rmcp/src/step.rs")),
-        ],
+        adapter: files!("rmcp": "src/main.rs", "src/client.rs", "src/guest.rs", "src/step.rs"),
+        ..ON_PYTHON
     },
     Rival {
         name: "mcp-remote",
         what: "the bridge `mcp-remote`, on the official TypeScript SDK; it greets a server twice at its \
                start, which checks that count sessions see",
         package: "mcp-remote",
-        manager: Manager::Npm,
         part: Part::Bridge {
             command: &["node_modules/mcp-remote/dist/proxy.js", "{url}", "--allow-http"],
             token: None,
             logins: Some("MCP_REMOTE_CONFIG_DIR"),
         },
         logs_in: true,
-        asks_for_session: false,
-        needs_python_package: false,
-        pins: &[
-            ("package.json", text!("mcp-remote/package.json")),
-            ("package-lock.json", text!("mcp-remote/package-lock.json")),
-        ],
-        adapter: &[],
+        pins: files!("mcp-remote": "package.json", "package-lock.json"),
+        ..ON_NODE
     },
     Rival {
         name: "mcp-proxy",
         what: "the bridge `mcp-proxy`, on the official Python SDK",
         package: "mcp-proxy",
-        manager: Manager::Pip,
         part: Part::Bridge {
             command: &["mcp-proxy", "--transport", "streamablehttp", "{url}"],
             token: Some("API_ACCESS_TOKEN"),
             logins: None,
         },
-        logs_in: false,
-        asks_for_session: false,
-        needs_python_package: false,
-        pins: &[
-            ("requirements.txt", text!("mcp-proxy/requirements.txt")),
-            ("constraints.txt", text!("mcp-proxy/constraints.txt")),
-        ],
-        adapter: &[],
+        pins: files!("mcp-proxy": "requirements.txt", "constraints.txt"),
+        ..ON_PYTHON
     },
 ];
 
@@ -328,6 +273,19 @@ mod tests {
 
         assert_eq!(found.iter().map(|it| it.name).collect::<Vec<_>>(), ["python", "rmcp"]);
         assert_eq!(Rival::named(&["pithon"]).unwrap_err(), UnknownRival("pithon".to_owned()));
+    }
+
+    #[test]
+    fn a_version_is_read_from_the_pins_of_every_package_manager() {
+        let cargo = "[dependencies]\nrmcp = { version = \"=3.8.0\", features = [] }";
+        let npm =
+            "\"dependencies\": {\n  \"@a/sdk-extra\": \"9.9.9\",\n  \"@a/sdk\": \"1.32.2\"\n}";
+
+        assert_eq!(pinned("mcp-types==9.9.9\nmcp==2.3.0\n", "mcp"), Some("2.3.0"));
+        assert_eq!(pinned("fastmcp-slim[client2]==4.1.4", "fastmcp-slim"), Some("4.1.4"));
+        assert_eq!(pinned(npm, "@a/sdk"), Some("1.32.2"));
+        assert_eq!(pinned(cargo, "rmcp"), Some("3.8.0"));
+        assert_eq!(pinned(cargo, "axum"), None);
     }
 
     fn listed(folder: &std::path::Path, before: &str) -> Vec<String> {

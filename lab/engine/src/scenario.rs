@@ -13,22 +13,19 @@ use crate::journal::Which;
 
 mod action;
 mod check;
-mod contestant_kind;
 mod matching;
 mod scenarios;
 mod setting;
-mod values;
 
 pub use crate::issuer::{Extent, Issues, Rotation, TokenForm};
 pub use action::{
-    Action, Coding, Event, Manner, Message, Outage, Partial, PartialOf, Status, StreamAnswer,
+    Action, Coding, Event, LostSession, Manner, Message, Outage, Partial, PartialOf, Status,
+    StreamAnswer,
 };
 pub use check::{Bounds, Calls, Cancels, Check, Claim, Pauses, Requests, Runs, StepEnd, Told};
-pub use contestant_kind::ContestantKind;
 pub use matching::Match;
 pub use scenarios::{Scenarios, UnknownScenario};
 pub use setting::{EraTurn, Inquiry, Rule, Setting, Way};
-pub use values::{LostSession, Start};
 
 /// One fault, and what is expected of a client that meets it.
 #[derive(Clone, Debug, Deserialize)]
@@ -254,6 +251,18 @@ impl Group {
             Self::Logins => "logins and their tokens",
         }
     }
+}
+
+/// What a client is to the programs that call it, and to the servers that it calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContestantKind {
+    /// A library: what its caller asks for twice is wanted twice.
+    #[default]
+    Client,
+    /// A library that asks every server for a session.
+    ClientWithSession,
+    /// A bridge or a gateway: it speaks for hosts that have a session, and whose programs repeat what failed.
+    Front,
 }
 
 /// Returns the default limit: long enough for everything that takes long by default. Clients that hang are

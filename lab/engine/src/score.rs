@@ -24,6 +24,12 @@ impl Scorecard {
     pub fn count(&self, verdict: Verdict) -> usize {
         self.scores.iter().filter(|score| score.verdict == verdict).count()
     }
+
+    /// Returns how many ended how, as `3 pass, 1 soft, 0 fail`.
+    pub fn counts(&self) -> String {
+        let counts = [Verdict::Pass, Verdict::Soft, Verdict::Fail];
+        counts.map(|verdict| format!("{} {}", self.count(verdict), verdict.word())).join(", ")
+    }
 }
 
 /// The result of one scenario.
@@ -58,6 +64,11 @@ impl Score {
     pub fn faults(&self) -> impl Iterator<Item = &Finding> {
         let of = |level| self.findings.iter().filter(move |it| !it.held && it.level == level);
         of(Level::Must).chain(of(Level::Ideal))
+    }
+
+    /// Whether the client had to be stopped.
+    pub fn is_hung(&self) -> bool {
+        self.findings.iter().any(|it| !it.held && it.evidence.starts_with(STOPPED))
     }
 
     /// Whether only time limits were missed: then the machine may be slow, not the client.
@@ -129,3 +140,6 @@ pub struct Figures {
     /// The time from the start of the client to its end.
     pub elapsed_ms: f64,
 }
+
+/// The beginning of the evidence if a client had to be stopped.
+pub(crate) const STOPPED: &str = "it was stopped after";

@@ -56,7 +56,8 @@ struct ServerState {
 }
 
 /// How a server treats new connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mood {
     /// Dials hang. A kernel cannot withhold its accept, so a socket connects and is never read.
     BlackHole,

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::issuer::{AddressBook, Addresses, Extent, Guard, IssuedSecret, Issuer, Issues, Vault};
 use crate::journal::{Happened, Journal, Which, millis};
 use crate::lock::lock;
-use crate::scenario::{EraTurn, Rule, Scenario, Setting, Start, Way};
+use crate::scenario::{EraTurn, Rule, Scenario, Setting, Way};
 use crate::{Ask, Entry, Mark, Mcp, Mood, OldMcp, Pipe, Protocol, Server, Spoken, When};
 
 mod fill;
@@ -197,7 +197,7 @@ impl Place {
         log: &Log,
     ) -> io::Result<Self> {
         let (mcp, server) = server(setting.way, log.opened);
-        server.set_mood(setting.starts.into());
+        server.set_mood(setting.starts);
         let authority = match transport {
             StageTransport::Pipes => pipe_name(which).to_owned(),
             StageTransport::Sockets(port) => server.listen_at(port).await?.to_string(),
@@ -270,7 +270,7 @@ impl Place {
 
     fn begin(&self) {
         if let Some(wait) = self.up_after {
-            self.later(wait, |place| async move { place.be(Start::Up) });
+            self.later(wait, |place| async move { place.be(Mood::Up) });
         }
         for EraTurn { after, era } in self.turns.iter().copied() {
             let after = Duration::from_secs_f64(after);
@@ -301,14 +301,14 @@ impl Place {
     }
 
     /// Changes how new connections are treated, and logs it.
-    fn be(&self, mood: Start) {
-        self.server.set_mood(mood.into());
+    fn be(&self, mood: Mood) {
+        self.server.set_mood(mood);
         self.tell(match mood {
-            Start::BlackHole => "black hole",
-            Start::CloseOnAccept => "closes what connects",
-            Start::Down => "down",
-            Start::ResetOnAccept => "resets what connects",
-            Start::Up => "up",
+            Mood::BlackHole => "black hole",
+            Mood::CloseOnAccept => "closes what connects",
+            Mood::Down => "down",
+            Mood::ResetOnAccept => "resets what connects",
+            Mood::Up => "up",
         });
     }
 
@@ -344,18 +344,6 @@ const fn pipe_name(which: Which) -> &'static str {
         Which::Main => "127.0.0.1:81",
         Which::Other => "127.0.0.1:82",
         Which::Issuer => "127.0.0.1:83",
-    }
-}
-
-impl From<Start> for Mood {
-    fn from(start: Start) -> Self {
-        match start {
-            Start::BlackHole => Self::BlackHole,
-            Start::CloseOnAccept => Self::CloseOnAccept,
-            Start::Down => Self::Down,
-            Start::ResetOnAccept => Self::ResetOnAccept,
-            Start::Up => Self::Up,
-        }
     }
 }
 

@@ -110,11 +110,6 @@ impl Authority {
         config(self.sign(params_for(names)), no_clients(), alpn)
     }
 
-    /// TLS settings like [`server_config`](Self::server_config), with a certificate that expired in 2001.
-    pub fn expired_server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
-        config(self.sign(expired(params_for(names))), no_clients(), alpn)
-    }
-
     /// TLS settings like [`server_config`](Self::server_config), which refuse clients without a certificate
     /// that this authority has signed.
     pub fn demanding_server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
@@ -205,7 +200,10 @@ impl Certificate {
             Self::ClientsOnly => {
                 params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
             }
-            Self::Expired => params = expired(params),
+            Self::Expired => {
+                params.not_before = date_time_ymd(2000, 1, 1);
+                params.not_after = date_time_ymd(2001, 1, 1);
+            }
             Self::Forged => return signed(params, &authority.impostor()),
             Self::Issuer => params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained),
             Self::Nameless => params = params_for(&[]),
@@ -263,12 +261,6 @@ fn root_params(name: &str) -> CertificateParams {
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
     params.distinguished_name.push(DnType::CommonName, name);
-    params
-}
-
-fn expired(mut params: CertificateParams) -> CertificateParams {
-    params.not_before = date_time_ymd(2000, 1, 1);
-    params.not_after = date_time_ymd(2001, 1, 1);
     params
 }
 

@@ -19,6 +19,7 @@ impl Authority {
         Self
     }
 
+    #[expect(clippy::panic, reason = "no scenario is played in TLS without the feature")]
     pub(crate) fn settings(&self, _: &[u8]) -> Arc<TlsSettings> {
         panic!("a server in TLS needs the feature `tls`")
     }

@@ -20,7 +20,6 @@ mod next;
 mod old;
 mod player;
 mod reading;
-mod repeats;
 mod sse;
 mod standing;
 mod suspicion;

@@ -4,10 +4,10 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ridethrough_lab::browser::open;
-use tokio::runtime;
 
+use super::drive::runtime;
 use super::wrong::dial;
 
 /// The arguments of `ridethrough-lab browser`.
@@ -18,11 +18,7 @@ pub(crate) struct BrowserArgs {
 }
 
 pub(super) fn play(args: &BrowserArgs) -> Result<ExitCode> {
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("no runtime could be started to run the browser on")?;
-    match runtime.block_on(open(&args.url, dial)) {
+    match runtime()?.block_on(open(&args.url, dial)) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         // A client ignores this; a person who starts the command by hand sees it.
         Err(why) => {

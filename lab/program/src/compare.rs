@@ -15,12 +15,13 @@ use ridethrough_lab::install::Workshop;
 use ridethrough_lab::rivals::{Part, RIVALS, Rival};
 use ridethrough_lab::run::{replay_late, run_all};
 use ridethrough_lab::scenario::Scenario;
-use ridethrough_lab::score::{Score, Scorecard, Verdict};
-use ridethrough_lab::scorecard::{Comparison, Role, ScoredClient, ScoredOutcome, today};
+use ridethrough_lab::score::{Score, Scorecard};
+use ridethrough_lab::today;
 use tokio::time::Instant;
 
 use super::choice::ScenarioChoice;
 use super::run::{PLAYED, ourselves, with_browser};
+use crate::scorecard::{Comparison, Role, ScoredClient, ScoredOutcome};
 use crate::writable;
 use ridethrough_terminal::misuse::Misuse;
 use ridethrough_terminal::{out, until};
@@ -71,10 +72,11 @@ impl CompareArgs {
     fn rivals(&self) -> Result<Vec<&'static Rival>, Misuse> {
         let Some(names) = &self.clients else { return Ok(RIVALS.iter().collect()) };
         let names = names.split(',').map(str::trim).filter(|it| !it.is_empty() && *it != "none");
+        let known: Vec<_> = RIVALS.iter().map(|rival| rival.name).collect();
         Rival::named(&names.collect::<Vec<_>>()).map_err(|unknown| Misuse {
             what: unknown.to_string(),
             tried: "the names of all clients with an adapter were compared".to_owned(),
-            hint: format!("these are known: {}", names_of(RIVALS.iter()).join(", ")),
+            hint: format!("these are known: {}", known.join(", ")),
         })
     }
 
@@ -263,9 +265,7 @@ async fn scored(
     replay_late(scenarios, program, REPLAYS, &mut scores, told).await?;
     let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
     let card = Scorecard { client: name.to_owned(), command: String::new(), scores, elapsed_ms };
-    let counts = [Verdict::Pass, Verdict::Soft, Verdict::Fail]
-        .map(|verdict| format!("{} {}", card.count(verdict), verdict.word()));
-    eprintln!("{name}: {} in {:.0} s", counts.join(", "), elapsed_ms / 1e3);
+    eprintln!("{name}: {} in {:.0} s", card.counts(), elapsed_ms / 1e3);
     Ok(card)
 }
 
@@ -273,10 +273,6 @@ fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("writing `{}`", path.display()))?;
     eprintln!("wrote {}", path.display());
     Ok(())
-}
-
-fn names_of(rivals: impl Iterator<Item = &'static Rival>) -> Vec<&'static str> {
-    rivals.map(|rival| rival.name).collect()
 }
 
 /// How long a client may take to start: enough for an interpreter with many libraries on a busy machine.

@@ -13,7 +13,6 @@ mod record;
 mod rival;
 mod scene;
 mod screen;
-mod show;
 mod table;
 mod words;
 
@@ -26,14 +25,13 @@ use tokio::runtime;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
-use act::Act;
+use act::{Act, Played, Show};
 use acts::ACTS;
 use json::Json;
 use judge::ActVerdict;
 use line::DemoLine;
 use ridethrough_terminal::out::is_colourful;
 use screen::Screen;
-use show::{Played, Show};
 
 /// The arguments of `ridethrough demo`.
 #[derive(clap::Args)]

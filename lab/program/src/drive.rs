@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use ridethrough::{Client, ClientBuilder};
 use ridethrough_lab::adapter::{Line, Step};
-use tokio::runtime;
+use tokio::runtime::{Builder, Runtime};
 
 use super::login::Login;
 use super::through_gateway::{gateway, listen};
@@ -44,7 +44,7 @@ pub(crate) struct DriveArgs {
 /// Plays the script and writes a line for each step.
 pub(super) fn play(args: &DriveArgs) -> Result<ExitCode> {
     let script = script::read(&args.script)?;
-    let runtime = runtime::Builder::new_multi_thread()
+    let runtime = Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("no threads could be started to run the client on")?;
@@ -63,11 +63,7 @@ impl DriveArgs {
             hint: "change what is named above; a URL looks like `http://127.0.0.1:8080/mcp`"
                 .to_owned(),
         })?;
-        match play_script(|access| self.begin(access), Login::by_browser(), script, write).await {
-            // A reader that closed stdout early is no failure.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-            told => told.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),
-        }
+        ended(play_script(|access| self.begin(access), Login::by_browser(), script, write).await)
     }
 
     fn begin(&self, access: ScriptAccess) -> Result<ClientBuilder, String> {
@@ -80,13 +76,29 @@ impl DriveArgs {
     }
 }
 
+/// Returns what one thread suffices for.
+pub(super) fn runtime() -> Result<Runtime> {
+    Builder::new_current_thread().enable_all().build().context("no runtime could be started")
+}
+
 /// Writes a line to stdout at once: the lab waits for it.
 pub(super) fn write(line: Line) -> io::Result<()> {
-    let mut text = serde_json::to_vec(&line)?;
-    text.push(b'\n');
+    write_text(&serde_json::to_string(&line)?)
+}
+
+pub(super) fn write_text(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(&text)?;
+    writeln!(out, "{line}")?;
     out.flush()
+}
+
+/// Returns how a program ends that has written its lines.
+pub(super) fn ended(written: io::Result<()>) -> Result<ExitCode> {
+    match written {
+        // A reader that closed stdout early is no failure.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        written => written.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),
+    }
 }
 
 const PROTOCOL: &str = r#"The script is a JSON list of steps:

@@ -22,6 +22,7 @@ mod login;
 mod pipes;
 mod progress;
 mod run;
+mod scorecard;
 mod serve;
 mod show;
 mod stdio;

@@ -45,10 +45,8 @@ impl Progress {
     /// Reports that all scenarios are over.
     pub(super) fn end(&self, card: &Scorecard) {
         self.clear();
-        let counts = [Verdict::Pass, Verdict::Soft, Verdict::Fail]
-            .map(|verdict| format!("{} {}", card.count(verdict), verdict.word()));
         let seconds = card.elapsed_ms / 1e3;
-        self.say(&format!("\n{}: {} in {seconds:.1} s\n", card.client, counts.join(", ")));
+        self.say(&format!("\n{}: {} in {seconds:.1} s\n", card.client, card.counts()));
     }
 
     fn say(&self, text: &str) {

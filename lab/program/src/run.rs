@@ -12,7 +12,7 @@ use ridethrough_lab::report;
 use ridethrough_lab::run::{replay_late, run_all};
 use ridethrough_lab::scenario::Scenario;
 use ridethrough_lab::score::{Scorecard, Verdict};
-use ridethrough_lab::scorecard::today;
+use ridethrough_lab::today;
 use tokio::time::Instant;
 
 use super::choice::ScenarioChoice;

@@ -16,9 +16,8 @@ use std::process::{ExitCode, Stdio};
 use anyhow::{Context, Result};
 use ridethrough_lab::contestant::split;
 use tokio::process::Command;
-use tokio::runtime;
 
-use super::drive::{read_script, write};
+use super::drive::{ended, read_script, runtime, write};
 use ridethrough_terminal::misuse::Misuse;
 
 use host::Pipes;
@@ -44,19 +43,12 @@ pub(crate) struct DriveStdioArgs {
 pub(super) fn play(args: &DriveStdioArgs) -> Result<ExitCode> {
     let script = read_script(&args.script)?;
     let words = args.words()?;
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("the runtime could not be started")?;
+    let runtime = runtime()?;
     let variable = args.token_env.as_deref();
     let begin = |token| start(&words, variable, token);
     let played = runtime.block_on(player::play(begin, script, write));
     runtime.shutdown_background();
-    match played {
-        // A reader that closed stdout early is no failure.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        told => told.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),
-    }
+    ended(played)
 }
 
 impl DriveStdioArgs {

@@ -6,14 +6,13 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use futures_util::future::BoxFuture;
 use ridethrough_lab::wrong::{Dialed, Duplex, Mistake, find, mistakes, play as play_script};
 use tokio::net::TcpStream;
-use tokio::runtime;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::drive::read_script;
+use super::drive::{ended, read_script, runtime, write_text};
 use ridethrough_terminal::misuse::Misuse;
 use ridethrough_terminal::out;
 
@@ -50,21 +49,11 @@ pub(super) fn play(args: WrongArgs) -> Result<ExitCode> {
     })?;
     let mistake = if asks_era { mistake.asking_era() } else { *mistake };
     let script = read_script(&script)?;
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("no runtime could be started to run the client on")?;
-    let written = runtime.block_on(async {
+    ended(runtime()?.block_on(async {
         let (said, heard) = unbounded_channel();
         let playing = play_script(&mistake, dial, url, script, said);
-        let ((), written) = tokio::join!(playing, write(heard));
-        written
-    });
-    match written {
-        // A reader that closed stdout early is no failure.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        written => written.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),
-    }
+        tokio::join!(playing, write(heard)).1
+    }))
 }
 
 fn list(out: &mut dyn Write) -> io::Result<()> {
@@ -85,9 +74,7 @@ pub(super) fn dial(authority: String) -> BoxFuture<'static, Dialed> {
 /// Writes lines to stdout as they come, until there are no more.
 async fn write(mut heard: UnboundedReceiver<String>) -> io::Result<()> {
     while let Some(line) = heard.recv().await {
-        let mut out = io::stdout().lock();
-        writeln!(out, "{line}")?;
-        out.flush()?;
+        write_text(&line)?;
     }
     Ok(())
 }

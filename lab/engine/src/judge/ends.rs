@@ -3,7 +3,7 @@
 use crate::adapter::{Answer, Done, Line, Outcome, Step};
 use crate::contestant::{End, Performance};
 use crate::scenario::{Calls, Level, Scenario, StepEnd, Told};
-use crate::score::Finding;
+use crate::score::{Finding, STOPPED};
 
 use super::beyond;
 
@@ -156,7 +156,5 @@ fn seconds(millis: f64) -> f64 {
 }
 
 const EVERY_STEP: &str = "every step is reported once, in order";
-/// The beginning of the evidence if a client had to be stopped.
-pub(crate) const STOPPED: &str = "it was stopped after";
 const ENDS: &str = "the client ends by itself";
 const MOST_TEXT: usize = 300;

@@ -16,7 +16,10 @@ use crate::page::{self, Life, Markup};
 use crate::scenario::Group;
 use crate::score::{Score, Scorecard};
 
-pub(super) fn page(cards: &[Scorecard], made: &str) -> String {
+/// Returns one page about these clients, which needs no network, no script and no other file.
+///
+/// `made` is the date to show.
+pub fn html(cards: &[Scorecard], made: &str) -> String {
     let scenarios = scenarios(cards);
     let heading = heading(cards, scenarios.len());
     page::document(&heading, Life::Still, |page| {

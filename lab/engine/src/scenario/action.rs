@@ -4,8 +4,8 @@ use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::values::{Fields, LostSession, Start};
-use crate::Spoken;
+use super::matching::Fields;
+use crate::{Mood, Spoken};
 
 /// One action of a server. In a file: a word, or a table with the word as its only key.
 ///
@@ -186,12 +186,23 @@ pub struct Manner {
     pub gap: f64,
 }
 
+/// The answer to a request that names an unknown session.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LostSession {
+    /// The status.
+    pub status: u16,
+    /// The body, as text.
+    #[serde(default)]
+    pub body: String,
+}
+
 /// A time in which new connections are not served.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outage {
     /// What happens to new connections instead.
-    pub mood: Start,
+    pub mood: Mood,
     /// How long it lasts, in seconds.
     pub lasts: f64,
 }

@@ -7,74 +7,72 @@ use super::action::MOST_SECONDS;
 use super::{ContestantKind, Match, Scenario};
 use crate::journal::Which;
 
-/// One sentence, and exactly one claim that makes it true.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Check {
-    /// The sentence.
-    pub that: String,
-    /// Whether it is left out for a bridge, whose host has begun a session and may want one.
-    #[serde(default)]
-    spares_bridges: bool,
-    /// Whether it is left out for a library, whose caller is obeyed.
-    #[serde(default)]
-    spares_clients: bool,
-    step: Option<StepEnd>,
-    calls: Option<Calls>,
-    told: Option<Told>,
-    runs: Option<Runs>,
-    requests: Option<Requests>,
-    pauses: Option<Pauses>,
-    cancels: Option<Cancels>,
-    /// Requests that must all have different JSON-RPC ids.
-    distinct_ids: Option<Match>,
-    connections: Option<Bounds>,
-    dials: Option<Bounds>,
-    /// How many standing streams may be open at once.
-    standing: Option<Bounds>,
-    /// How many times a person had to log in: the pages of an authorization server that a browser opened.
-    logins: Option<Bounds>,
-    /// How many requests showed a secret to a server that it was not made for.
-    leaks: Option<Bounds>,
-    /// How many refresh tokens were sent that had been sent before.
-    replays: Option<Bounds>,
-    /// A text that the client must not print.
-    unsaid: Option<String>,
+/// Writes the check with all claims that it may make: the member in a file, the claim, and what it is about.
+macro_rules! claims {
+    ($($(#[$meta:meta])* $member:ident $claim:ident($about:ty),)*) => {
+        /// One sentence, and exactly one claim that makes it true.
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Check {
+            /// The sentence.
+            pub that: String,
+            /// Whether it is left out for a bridge, whose host has begun a session and may want one.
+            #[serde(default)]
+            spares_bridges: bool,
+            /// Whether it is left out for a library, whose caller is obeyed.
+            #[serde(default)]
+            spares_clients: bool,
+            $($member: Option<$about>,)*
+        }
+
+        /// The claim of a check.
+        #[derive(Clone, Copy, Debug)]
+        pub enum Claim<'a> {
+            $($(#[$meta])* $claim(&'a $about),)*
+        }
+
+        impl Check {
+            /// Returns the claim, if there is exactly one.
+            pub fn claim(&self) -> Option<Claim<'_>> {
+                let claims = [$(self.$member.as_ref().map(Claim::$claim),)*];
+                let mut made = claims.into_iter().flatten();
+                made.next().filter(|_| made.next().is_none())
+            }
+        }
+    };
 }
 
-/// The claim of a check.
-#[derive(Clone, Copy, Debug)]
-pub enum Claim<'a> {
-    /// How many calls of a step succeeded.
-    Calls(&'a Calls),
-    /// How many requests the client cancelled by closing.
-    Cancels(&'a Cancels),
-    /// How many connections were served.
-    Connections(&'a Bounds),
-    /// How many times a client connected, served or not.
-    Dials(&'a Bounds),
-    /// That requests have different ids.
-    DistinctIds(&'a Match),
-    /// How many requests showed a secret to a server that it was not made for.
-    Leaks(&'a Bounds),
-    /// How many times a person had to log in.
-    Logins(&'a Bounds),
-    /// The pauses between requests.
-    Pauses(&'a Pauses),
-    /// How many refresh tokens were sent again.
-    Replays(&'a Bounds),
-    /// How many requests came.
-    Requests(&'a Requests),
-    /// How many times a tool ran.
-    Runs(&'a Runs),
-    /// How many standing streams were open at once.
-    Standing(&'a Bounds),
+claims! {
     /// How a step ended.
-    Step(&'a StepEnd),
+    step Step(StepEnd),
+    /// How many calls of a step succeeded.
+    calls Calls(Calls),
     /// Which notifications the client reported.
-    Told(&'a Told),
-    /// What the client must not print.
-    Unsaid(&'a str),
+    told Told(Told),
+    /// How many times a tool ran.
+    runs Runs(Runs),
+    /// How many requests came.
+    requests Requests(Requests),
+    /// The pauses between requests.
+    pauses Pauses(Pauses),
+    /// How many requests the client cancelled by closing.
+    cancels Cancels(Cancels),
+    /// That requests have different JSON-RPC ids.
+    distinct_ids DistinctIds(Match),
+    /// How many connections were served.
+    connections Connections(Bounds),
+    /// How many times a client connected, served or not.
+    dials Dials(Bounds),
+    /// How many standing streams were open at once.
+    standing Standing(Bounds),
+    /// How many times a person had to log in: the pages of an authorization server that a browser opened.
+    logins Logins(Bounds),
+    /// How many requests showed a secret to a server that it was not made for.
+    leaks Leaks(Bounds),
+    /// How many refresh tokens were sent that had been sent before.
+    replays Replays(Bounds),
+    /// A text that the client must not print.
+    unsaid Unsaid(String),
 }
 
 impl Check {
@@ -85,29 +83,6 @@ impl Check {
             ContestantKind::ClientWithSession => !self.spares_clients && !self.spares_bridges,
             ContestantKind::Front => !self.spares_bridges,
         }
-    }
-
-    /// Returns the claim, if there is exactly one.
-    pub fn claim(&self) -> Option<Claim<'_>> {
-        let claims = [
-            self.step.as_ref().map(Claim::Step),
-            self.calls.as_ref().map(Claim::Calls),
-            self.told.as_ref().map(Claim::Told),
-            self.runs.as_ref().map(Claim::Runs),
-            self.requests.as_ref().map(Claim::Requests),
-            self.pauses.as_ref().map(Claim::Pauses),
-            self.cancels.as_ref().map(Claim::Cancels),
-            self.distinct_ids.as_ref().map(Claim::DistinctIds),
-            self.connections.as_ref().map(Claim::Connections),
-            self.dials.as_ref().map(Claim::Dials),
-            self.standing.as_ref().map(Claim::Standing),
-            self.logins.as_ref().map(Claim::Logins),
-            self.leaks.as_ref().map(Claim::Leaks),
-            self.replays.as_ref().map(Claim::Replays),
-            self.unsaid.as_deref().map(Claim::Unsaid),
-        ];
-        let mut made = claims.into_iter().flatten();
-        made.next().filter(|_| made.next().is_none())
     }
 
     /// Returns why the check makes no sense in this scenario. A claim that nothing can contradict makes none.

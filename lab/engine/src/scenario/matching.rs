@@ -1,9 +1,10 @@
 //! Describes requests.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::values::Fields;
 use crate::{Entry, What, form};
 
 /// Describes requests: everything that is given must be true of them, so `{}` means all.
@@ -115,3 +116,6 @@ fn words(what: &What) -> (Option<&str>, Option<&str>, Option<&str>) {
         }
     }
 }
+
+/// Names of headers and their values.
+pub(super) type Fields = BTreeMap<String, String>;

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::action::{wrong_status, wrong_time};
-use super::{Action, LostSession, Match, Start};
+use super::{Action, LostSession, Match};
 use crate::issuer::{Extent, Issues};
-use crate::{Round, Spoken, Style, Times};
+use crate::{Mood, Round, Spoken, Style, Times};
 
 /// The settings of a server before the client starts.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -43,7 +43,7 @@ pub struct Setting {
     /// How it refuses an unknown session.
     pub lost_session: Option<LostSession>,
     /// How it treats connections when the client starts.
-    pub starts: Start,
+    pub starts: Mood,
     /// After how many seconds it is up, in any case.
     pub up_after: Option<f64>,
     /// The rules for what goes wrong. The first rule that matches and is not used up takes a request whole.

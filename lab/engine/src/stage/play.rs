@@ -24,8 +24,8 @@ use crate::lock::lock;
 use crate::mcp::Notes;
 use crate::mcp::ask::{error_message, result_message};
 use crate::mcp::sse::{Pieces, describe, encode};
-use crate::scenario::{Action, Coding, Partial, PartialOf, Start, Status, StreamAnswer};
-use crate::{Ask, Deed, Raw, Sse};
+use crate::scenario::{Action, Coding, Partial, PartialOf, Status, StreamAnswer};
+use crate::{Ask, Deed, Mood, Raw, Sse};
 
 pub(super) async fn play(ask: Ask, acts: Arc<[Action]>, place: Place) {
     let mut player = StagePlayer::new(ask, place);
@@ -134,7 +134,7 @@ impl StagePlayer {
             Action::Outage(outage) => {
                 self.place.be(outage.mood);
                 let lasts = seconds(outage.lasts);
-                self.place.later(lasts, |place| async move { place.be(Start::Up) });
+                self.place.later(lasts, |place| async move { place.be(Mood::Up) });
             }
             Action::Push(message) => {
                 // The scenario's checks count the receivers.

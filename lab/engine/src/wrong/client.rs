@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -18,11 +18,13 @@ use super::eras::WrongEra;
 use super::login::{Challenge, WrongLogin};
 use super::mistake::{Habit, Mistake};
 use super::old::OpenSse;
-use super::repeats::WrongDoubts;
 use super::target::Target;
 use super::trouble::{Trouble, TroubleKind};
 use crate::http1_client::{WireBody, WireConnection, WireReply};
 use crate::lock::lock;
+
+/// A call of a tool, its arguments and its error.
+type WrongDoubt = (String, Map<String, Value>, String);
 
 pub(super) struct WrongClient {
     pub(super) mistake: Mistake,
@@ -57,8 +59,8 @@ pub(super) struct WrongClient {
     pub(super) reading: AtomicUsize,
     /// Until when nothing is sent, where that is the habit.
     pub(super) shut_until: Mutex<Option<Instant>>,
-    /// The calls of tools that may have run, since the last one that was answered.
-    pub(super) doubts: Mutex<WrongDoubts>,
+    /// The calls of tools that may have run, since the last one that was answered: the caller has looked then.
+    pub(super) doubts: Mutex<Vec<WrongDoubt>>,
     /// How `server/discover` was refused: status and code.
     pub(super) discover_refusal: Mutex<Option<(u16, i64)>>,
     heard: Heard,

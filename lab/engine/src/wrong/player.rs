@@ -190,18 +190,27 @@ async fn tool_call(
     args: Map<String, Value>,
     limits: Limits,
 ) -> Result<Outcome, String> {
-    let told = lock(&client.doubts).error_of(tool, &args);
-    if let Some(error) = told.filter(|_| !client.has(Habit::SendsRepeats)) {
-        return Err(error);
+    // An equal call is answered with the error of the first.
+    if !client.has(Habit::SendsRepeats)
+        && let Some((.., error)) =
+            lock(&client.doubts).iter().find(|(name, given, _)| name == tool && *given == args)
+    {
+        return Err(error.clone());
     }
     let params = json!({"name": tool, "arguments": args});
     let end = limited(Call::new(&client, "tools/call", &params), limits).await;
     let only_reads = lock(&client.read_only).contains(tool);
     match &end {
         Ok(_) if client.has(Habit::HoldsForEver) => {}
-        Ok(_) => lock(&client.doubts).forget(),
+        Ok(_) => lock(&client.doubts).clear(),
         Err(_) if only_reads => {}
-        Err(error) => lock(&client.doubts).note(tool, args, error),
+        // A refusal by 4xx leaves open less often what the server did.
+        Err(error)
+            if error.contains("may have run") || error.contains("answered with status 5") =>
+        {
+            lock(&client.doubts).push((tool.to_owned(), args, error.clone()));
+        }
+        Err(_) => {}
     }
     let result = end?;
     let content = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -1,10 +1,9 @@
 //! The five acts, in the order in which they are played.
 
 mod dropped;
-mod forgotten;
 mod refused;
 mod restarted;
-mod reused;
+mod ten;
 
 use super::act::Act;
 
@@ -34,8 +33,8 @@ pub(super) const ACTS: [Act; 5] = [
         report: "python-sdk #2750",
         scenario: "C1",
         promise: "no call pays for a new connection: two are enough for all ten",
-        play: |tell| Box::pin(reused::play(tell)),
-        judge: reused::judge,
+        play: |tell| Box::pin(ten::play_reused(tell)),
+        judge: ten::judge_reused,
     },
     Act {
         name: "lost session",
@@ -43,8 +42,8 @@ pub(super) const ACTS: [Act; 5] = [
         report: "hermes-agent #13406",
         scenario: "D7",
         promise: "one renewal serves all ten callers, and each call runs once and is answered",
-        play: |tell| Box::pin(forgotten::play(tell)),
-        judge: forgotten::judge,
+        play: |tell| Box::pin(ten::play_forgotten(tell)),
+        judge: ten::judge_forgotten,
     },
     Act {
         name: "restart",

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::act::Act;
+use super::act::{Act, Played, Show};
 use super::line::DemoLine;
 use super::record::CallEnd;
 use super::rival::Scorecard;
-use super::show::{Played, Show};
 
 /// Shows the demo as JSON.
 pub(super) struct Json<W> {

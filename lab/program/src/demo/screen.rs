@@ -3,11 +3,10 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use super::act::Act;
+use super::act::{Act, Played, Show};
 use super::judge::seconds;
 use super::line::DemoLine;
 use super::rival::Scorecard;
-use super::show::{Played, Show};
 use super::table;
 use ridethrough_terminal::out::{Colour, painted, wrapped};
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use super::act::Played;
 use super::rival::Scorecard;
-use super::show::Played;
 use ridethrough_terminal::out::{Colour, lines_of, painted};
 
 /// Writes the table, in 80 columns.

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::journal::{Journal, Ran, Which};
-use crate::scenario::Level;
-use crate::score::{ClientTimes, Figures, Finding};
+use ridethrough_lab::journal::{Journal, Ran, Which};
+use ridethrough_lab::scenario::Level;
+use ridethrough_lab::score::{ClientTimes, Figures, Finding};
 
 #[test]
 fn totals_count_verdicts_hangs_and_calls_that_ran_twice() {

@@ -3,50 +3,47 @@
 //! It only arranges what was measured. A client that could not be run is named with the reason, and never
 //! counted.
 
-use crate::adapter::Step;
-use crate::scenario::Scenario;
-use crate::score::{Score, Scorecard, Verdict};
+use ridethrough_lab::adapter::Step;
+use ridethrough_lab::scenario::Scenario;
+use ridethrough_lab::score::{Score, Scorecard, Verdict};
 
-mod date;
 mod json;
 mod markdown;
 #[cfg(test)]
 mod tests;
 
-pub use date::today;
-
 /// The clients that are compared, and their results.
 #[derive(Clone, Debug)]
-pub struct Comparison<'a> {
+pub(crate) struct Comparison<'a> {
     /// The scenarios, in order.
-    pub scenarios: &'a [&'a Scenario],
-    /// The day, as [`today`] writes it.
-    pub made: String,
+    pub(crate) scenarios: &'a [&'a Scenario],
+    /// The day, as `2026-11-15`.
+    pub(crate) made: String,
     /// The command that makes this comparison again.
-    pub command: String,
+    pub(crate) command: String,
     /// The clients, ours first, and then the bridges.
-    pub entries: Vec<ScoredClient>,
+    pub(crate) entries: Vec<ScoredClient>,
 }
 
 /// One client.
 #[derive(Clone, Debug)]
-pub struct ScoredClient {
+pub(crate) struct ScoredClient {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// What it is, in a few words.
-    pub what: String,
+    pub(crate) what: String,
     /// Its version.
-    pub version: String,
+    pub(crate) version: String,
     /// Whether it is played by itself, or by a host in front of it.
-    pub role: Role,
+    pub(crate) role: Role,
     /// Its results.
-    pub outcome: ScoredOutcome,
+    pub(crate) outcome: ScoredOutcome,
 }
 
 /// How an entry is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub(crate) enum Role {
     /// A client. Clients come first.
     Client,
     /// A bridge, behind a host that recovers from no fault.
@@ -55,7 +52,7 @@ pub enum Role {
 
 /// The results of a client.
 #[derive(Clone, Debug)]
-pub enum ScoredOutcome {
+pub(crate) enum ScoredOutcome {
     /// It was not run, for this reason.
     NotRun(String),
     /// It was put through the scenarios.
@@ -98,16 +95,11 @@ impl Totals {
                 Verdict::Soft => totals.soft += 1,
                 Verdict::Pass => totals.pass += 1,
             }
-            totals.hung += usize::from(is_hung(score));
+            totals.hung += usize::from(score.is_hung());
             totals.repeated += usize::from(most_runs(scenario, score).is_some());
         }
         totals
     }
-}
-
-/// Whether the client had to be stopped.
-fn is_hung(score: &Score) -> bool {
-    score.findings.iter().any(|it| !it.held && it.evidence.starts_with(crate::judge::STOPPED))
 }
 
 /// Returns how many times one call ran, if that is more often than it was made. In a scenario that is passed,
@@ -125,12 +117,12 @@ fn most_runs(scenario: &Scenario, score: &Score) -> Option<usize> {
     often.filter(|(ran, made)| ran > made).map(|(ran, _)| ran).max()
 }
 
-fn is_same(one: &crate::journal::Ran, other: &crate::journal::Ran) -> bool {
+fn is_same(one: &ridethrough_lab::journal::Ran, other: &ridethrough_lab::journal::Ran) -> bool {
     one.tool == other.tool && one.arguments == other.arguments
 }
 
 /// Returns how many times a step makes the call that ran. Concurrent calls each have arguments of their own.
-fn made(step: &Step, run: &crate::journal::Ran) -> usize {
+fn made(step: &Step, run: &ridethrough_lab::journal::Ran) -> usize {
     match step {
         Step::Call { tool, args, concurrency: None, .. } if *tool == run.tool => {
             usize::from(run.arguments.as_object().is_some_and(|it| it == args))

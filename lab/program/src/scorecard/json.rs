@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Comparison, Role, ScoredClient, ScoredOutcome, Totals, is_hung, most_runs, shortened};
-use crate::scenario::Scenario;
-use crate::score::{Figures, Score, Verdict};
+use super::{Comparison, Role, ScoredClient, ScoredOutcome, Totals, most_runs, shortened};
+use ridethrough_lab::scenario::Scenario;
+use ridethrough_lab::score::{Figures, Score, Verdict};
 
 #[derive(Serialize)]
 struct Whole<'a> {
@@ -51,7 +51,7 @@ struct Short<'a> {
 
 impl Comparison<'_> {
     /// Returns the comparison as JSON.
-    pub fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         let scenarios =
             self.scenarios.iter().map(|it| Named { id: &it.id, title: &it.title }).collect();
         let clients = self.entries.iter().map(|entry| client(self.scenarios, entry)).collect();
@@ -84,7 +84,7 @@ fn short<'a>(scenario: &Scenario, score: &'a Score) -> Short<'a> {
         verdict: score.verdict,
         broken: first.map(|it| it.that.as_str()),
         evidence: first.map(|it| shortened(&it.evidence)),
-        hung: is_hung(score),
+        hung: score.is_hung(),
         most_runs: most_runs(scenario, score),
         figures: score.figures,
     }

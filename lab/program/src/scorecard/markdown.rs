@@ -5,13 +5,13 @@
 
 use std::fmt::Write;
 
-use super::{Comparison, Role, ScoredClient, ScoredOutcome, Totals, is_hung, most_runs, shortened};
-use crate::scenario::{Group, Scenario};
-use crate::score::{Score, Verdict};
+use super::{Comparison, Role, ScoredClient, ScoredOutcome, Totals, most_runs, shortened};
+use ridethrough_lab::scenario::{Group, Scenario};
+use ridethrough_lab::score::{Score, Verdict};
 
 impl Comparison<'_> {
     /// Returns the comparison as Markdown.
-    pub fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         let mut page = String::new();
         // Writing to a string cannot fail.
         let _ = self.write(&mut page);
@@ -102,7 +102,7 @@ fn cell(entry: &ScoredClient, scenario: &Scenario) -> String {
         Verdict::Fail => "**fail**",
     };
     let mut cell = format!("[{word}](#{})", anchor(entry, score));
-    if is_hung(score) {
+    if score.is_hung() {
         cell += ", hung";
     }
     if let Some(runs) = most_runs(scenario, score) {
