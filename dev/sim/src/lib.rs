@@ -11,9 +11,11 @@ pub mod net;
 pub mod rates;
 pub mod regression;
 pub mod run;
+mod seeded;
 pub mod shrink;
 pub mod torture;
 mod violation;
 pub mod world;
 
+pub use seeded::SeededWorld;
 pub use violation::Violation;

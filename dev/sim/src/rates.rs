@@ -4,11 +4,12 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Index;
 use std::str::FromStr;
+use std::time::Duration;
 
 use ridethrough_core::rng::Rng;
 
 /// A kind of fault, for one kind of world.
-pub trait FaultKind: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
+pub trait FaultKind: Copy + fmt::Debug + Ord + Send + Sync + 'static {
     /// All of them.
     const ALL: &'static [Self];
 
@@ -18,15 +19,20 @@ pub trait FaultKind: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// Returns the highest rate that a world draws.
     fn most(self) -> u64;
 
+    /// Those that happen over time, independent of calls; their rates are for a hundred calls.
+    const EVENTS: &'static [Self];
+
     /// Returns its place in [`ALL`](Self::ALL).
     fn place(self) -> usize;
 }
 
-/// Writes an enum of faults: the variant, its name and the highest rate that a world draws.
+/// Writes an enum of faults: the variant, its name, the highest rate that a world draws, and `event` if it happens over
+/// time.
 macro_rules! fault_kinds {
+    (event $variant:expr) => { $variant };
     (
         $(#[$kind_meta:meta])* $kind:ident
-        $($(#[$meta:meta])* $variant:ident $word:literal $most:literal,)*
+        $($(#[$meta:meta])* $variant:ident $word:literal $most:literal $($event:ident)?,)*
     ) => {
         $(#[$kind_meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,10 +50,17 @@ macro_rules! fault_kinds {
                     $(Self::$variant => $word,)*
                 }
             }
+
+            /// Whether it happens over time, so that its rate is for a hundred calls.
+            pub fn is_event(self) -> bool {
+                <Self as $crate::rates::FaultKind>::EVENTS.contains(&self)
+            }
         }
 
         impl $crate::rates::FaultKind for $kind {
             const ALL: &'static [Self] = Self::ALL;
+            const EVENTS: &'static [Self] =
+                &[$($($crate::rates::fault_kinds!($event Self::$variant),)?)*];
 
             fn name(self) -> &'static str {
                 self.name()
@@ -66,6 +79,13 @@ macro_rules! fault_kinds {
     };
 }
 pub(crate) use fault_kinds;
+
+/// An event that will happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Happening<F> {
+    pub(crate) at: Duration,
+    pub(crate) what: F,
+}
 
 /// The rate of each fault.
 #[derive(Clone, PartialEq, Eq)]
@@ -107,6 +127,27 @@ impl<F: FaultKind> Rates<F> {
     /// faults goes on much like the one with it.
     pub fn happens(&self, fault: F, rng: &mut Rng) -> bool {
         rng.below(1000) < self[fault]
+    }
+
+    /// Draws the events of a world with so many calls, in order. Their rates are for `per` calls; `most` says how often
+    /// one may happen at all.
+    pub(crate) fn draw_events(
+        &self,
+        rng: &mut Rng,
+        (calls, per): (u64, u64),
+        within: Duration,
+        most: impl Fn(F) -> u64,
+    ) -> Vec<Happening<F>> {
+        let mut happenings = Vec::new();
+        for &what in F::EVENTS {
+            let times = self[what] * calls.max(50) / per;
+            let times = if times == 0 { 0 } else { 1 + rng.below(times) };
+            for _ in 0..times.min(most(what)) {
+                happenings.push(Happening { at: rng.between(Duration::ZERO, within), what });
+            }
+        }
+        happenings.sort();
+        happenings
     }
 
     /// Whether the world has any of these faults.

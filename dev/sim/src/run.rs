@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::Violation;
 use crate::world::{Lived, World};
+use crate::{SeededWorld, Violation};
 
 /// Returns `all` where `RIDETHROUGH_TESTS` is `all`, which `./test --all` sets, and `sample` elsewhere.
 pub fn sampled(sample: u64, all: u64) -> u64 {

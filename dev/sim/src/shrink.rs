@@ -1,5 +1,6 @@
 //! Makes a broken world simpler: takes its faults away one by one, for as long as it stays broken.
 
+use crate::SeededWorld;
 use crate::world::World;
 
 /// The result of shrinking a world.

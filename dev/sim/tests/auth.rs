@@ -1,5 +1,6 @@
 //! Worlds in which clients log in: they repeat themselves, they are hard enough, and no promise is broken.
 
+use ridethrough_sim::SeededWorld;
 use ridethrough_sim::auth::{AuthFault, AuthFaults, AuthWorld};
 use ridethrough_sim::run::{Plan, live_twice, run_each, sampled};
 
@@ -35,7 +36,7 @@ fn every_fault_of_a_login_by_itself_breaks_no_promise_and_makes_a_difference() {
             if seed > sampled(1, 4) && faults > 0 {
                 break;
             }
-            let rate = if AuthWorld::is_event(*fault) { 2 } else { 300 };
+            let rate = if fault.is_event() { 2 } else { 300 };
             let rates = AuthFaults::none().with(*fault, rate);
             let lived = AuthWorld { seed, faults: rates, calls: 30 }.live();
             assert_eq!(lived.violations, [], "{} with seed {seed}", fault.name());

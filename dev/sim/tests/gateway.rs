@@ -1,5 +1,6 @@
 //! Worlds with a gateway between clients and servers: they are hard enough, and no promise is broken.
 
+use ridethrough_sim::SeededWorld;
 use ridethrough_sim::gateway::{GatewayFault, GatewayFaults, GatewayWorld};
 use ridethrough_sim::run::{Plan, live_twice, run_each, sampled};
 
@@ -30,7 +31,7 @@ fn a_gateway_without_faults_answers_every_call_and_runs_it_once() {
 #[test]
 fn every_fault_of_a_gateway_by_itself_breaks_no_promise_and_makes_a_difference() {
     for fault in GatewayFault::ALL {
-        let rate = if GatewayWorld::is_event(*fault) { 3 } else { 500 };
+        let rate = if fault.is_event() { 3 } else { 500 };
         let calm = GatewayFaults::none();
         let asking = calm.gateway.clone().with(GatewayFault::Questions, 500);
         let calm = GatewayFaults { gateway: asking, ..calm };

@@ -52,46 +52,20 @@ fault_kinds! {
 
     // Events in a world of a hundred calls.
     /// The authorization server cannot be reached for up to 20 s.
-    Outages "outages" 3,
+    Outages "outages" 3 event,
     /// The person ends the grant elsewhere.
-    Revocations "revocations" 1,
+    Revocations "revocations" 1 event,
     /// The MCP server sends its people to another issuer.
-    Moves "moves" 1,
+    Moves "moves" 1 event,
     /// The authorization server forgets its clients.
-    ForgottenClients "forgotten-clients" 1,
+    ForgottenClients "forgotten-clients" 1 event,
     /// The metadata names a foreign token endpoint for a while.
-    Swaps "swaps" 2,
+    Swaps "swaps" 2 event,
     /// A process is killed.
-    Kills "kills" 3,
+    Kills "kills" 3 event,
     /// The wall clock is set, by seconds or by a day.
-    ClockJumps "clock-jumps" 2,
+    ClockJumps "clock-jumps" 2 event,
 }
 
 /// The rate of each fault.
 pub type AuthFaults = Rates<AuthFault>;
-
-/// The faults that happen over time, independent of requests; their rates are for a hundred calls.
-pub(super) const HAPPENINGS: &[AuthFault] = &[
-    AuthFault::Outages,
-    AuthFault::Revocations,
-    AuthFault::Moves,
-    AuthFault::ForgottenClients,
-    AuthFault::Swaps,
-    AuthFault::Kills,
-    AuthFault::ClockJumps,
-];
-
-#[cfg(test)]
-mod tests {
-    use ridethrough_core::rng::Rng;
-
-    use super::*;
-
-    #[test]
-    fn what_is_written_down_is_read_again() {
-        for seed in 0..50 {
-            let faults = AuthFaults::draw(&mut Rng::new(seed));
-            assert_eq!(faults.to_string().parse(), Ok(faults));
-        }
-    }
-}

@@ -23,10 +23,11 @@ use super::person::SimulatedPerson;
 use super::places::{Places, Running};
 use super::process::Process;
 use super::resource::ResourceSite;
-use super::schedule::{AuthStage, Skew, draw_schedule};
+use super::schedule::{AuthStage, Skew};
 use super::shape::AuthShape;
 use super::store::{ProcessStore, SharedStore};
 use super::truth::Truth;
+use crate::seeded::draw_starts;
 use crate::world::Lived;
 use crate::world::life::AUTHORITY;
 use crate::world::order::Order;
@@ -147,14 +148,10 @@ impl AuthLife {
     /// The first age: calls are made, and the world's faults happen.
     async fn chaos(&mut self) {
         let calls = self.world.calls;
-        let starts: Vec<Duration> = (0..calls)
-            .scan(Duration::ZERO, |at, _| {
-                *at += self.rng.between(Duration::ZERO, self.shape.pace);
-                Some(*at)
-            })
-            .collect();
-        let within = starts.last().copied().unwrap_or_default() + Duration::from_secs(5);
-        let schedule = draw_schedule(&mut self.rng, &self.world.faults, calls, within);
+        let (starts, within) = draw_starts(&mut self.rng, calls, self.shape.pace);
+        // Who moves back is met without what was known there.
+        let most = |what| if what == AuthFault::Moves { 1 } else { u64::MAX };
+        let schedule = self.world.faults.draw_events(&mut self.rng, (calls, 50), within, most);
         let stage = AuthStage {
             truth: self.truth.clone(),
             servers: self.servers.clone(),

@@ -31,6 +31,7 @@ pub use faults::{AuthFault, AuthFaults};
 
 use ridethrough_core::rng::Rng;
 
+use crate::SeededWorld;
 use crate::world::Lived;
 use crate::world::trace::Trace;
 use life::AuthLife;
@@ -46,9 +47,11 @@ pub struct AuthWorld {
     pub calls: u64,
 }
 
-impl AuthWorld {
-    /// Creates the world of a seed.
-    pub fn of_seed(seed: u64, calls: u64) -> Self {
+impl SeededWorld for AuthWorld {
+    type Faults = AuthFaults;
+    const NAME: &'static str = "auth ";
+
+    fn of_seed(seed: u64, calls: u64) -> Self {
         let mut rng = Rng::new(seed ^ 0x0a07_5eed);
         let faults = match rng.below(8) {
             // Tokens end and are replaced, and nothing else happens: no call fails.
@@ -62,29 +65,18 @@ impl AuthWorld {
         Self { seed, faults, calls }
     }
 
-    /// Whether a fault happens over time, so that its rate is for a hundred calls.
-    pub fn is_event(fault: AuthFault) -> bool {
-        faults::HAPPENINGS.contains(&fault)
+    fn faults(&mut self) -> &mut AuthFaults {
+        &mut self.faults
     }
 
-    /// Runs the world.
-    pub fn live(&self) -> Lived {
-        self.live_with(Trace::default())
-    }
-
-    /// Runs the world, and writes a trace.
-    pub fn traced(&self) -> Lived {
-        self.live_with(Trace::kept())
-    }
-
-    fn live_with(&self, trace: Trace) -> Lived {
+    fn lived(&self, is_traced: bool) -> Lived {
         let runtime = tokio::runtime::Builder::new_current_thread()
             // The login listens for a browser on a socket, although its person pastes.
             .enable_all()
             .start_paused(true)
             .build()
             .expect("the system gives a runtime what it needs");
-        runtime.block_on(async { AuthLife::begin(self, trace).live().await })
+        runtime.block_on(async { AuthLife::begin(self, Trace::new(is_traced)).live().await })
     }
 }
 

@@ -4,42 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use ridethrough_core::rng::Rng;
 use ridethrough_lab::Mood;
 use tokio::time::Instant;
 
-use super::faults::{AuthFault, AuthFaults, HAPPENINGS};
+use super::faults::AuthFault;
 use super::network::Servers;
 use super::places::Places;
 use super::truth::Truth;
-
-/// An event that will happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct AuthHappening {
-    at: Duration,
-    what: AuthFault,
-}
-
-/// Draws the events within this time of a world with this many calls, in order.
-pub(super) fn draw_schedule(
-    rng: &mut Rng,
-    faults: &AuthFaults,
-    calls: u64,
-    within: Duration,
-) -> Vec<AuthHappening> {
-    let mut happenings = Vec::new();
-    for &what in HAPPENINGS {
-        let most = faults[what] * calls.max(50) / 50;
-        let times = if most == 0 { 0 } else { 1 + rng.below(most) };
-        // Who moves back is met without what was known there.
-        let times = if what == AuthFault::Moves { times.min(1) } else { times };
-        for _ in 0..times {
-            happenings.push(AuthHappening { at: rng.between(Duration::ZERO, within), what });
-        }
-    }
-    happenings.sort();
-    happenings
-}
+use crate::rates::Happening;
 
 /// How far the wall clock of the computer is from the time of the world, in milliseconds.
 #[derive(Clone, Default)]
@@ -64,9 +36,9 @@ pub(super) struct AuthStage {
 
 impl AuthStage {
     /// Carries out the schedule.
-    pub(super) async fn play(self, schedule: Vec<AuthHappening>) {
+    pub(super) async fn play(self, schedule: Vec<Happening<AuthFault>>) {
         let began = Instant::now();
-        for AuthHappening { at, what } in schedule {
+        for Happening { at, what } in schedule {
             tokio::time::sleep_until(began + at).await;
             self.truth.oracle().met(what);
             self.suffer(what).await;

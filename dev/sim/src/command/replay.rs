@@ -1,13 +1,35 @@
-//! The command `replay`: runs one world again and prints what happens, line by line.
+//! The commands `replay`: run one world again and print what happens, line by line.
 
 use std::io::{self, Write};
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
+use ridethrough_sim::SeededWorld;
 use ridethrough_sim::run::repeats_after;
 use ridethrough_sim::world::Lived;
 
-use super::which::Which;
+/// The arguments that name one world.
+#[derive(clap::Args)]
+pub(super) struct Which {
+    /// Its seed
+    pub(super) seed: u64,
+    /// How many calls in it
+    #[arg(long, default_value_t = 100)]
+    calls: u64,
+    /// Its faults, in place of those that the seed draws: `cut=30,restarts=2`, or `none`
+    #[arg(long, value_name = "NAME=RATE,...")]
+    faults: Option<String>,
+}
+
+impl Which {
+    pub(super) fn world<W: SeededWorld>(&self) -> Result<W> {
+        let mut world = W::of_seed(self.seed, self.calls);
+        if let Some(text) = &self.faults {
+            *world.faults() = text.parse().map_err(|it: String| anyhow!(it))?;
+        }
+        Ok(world)
+    }
+}
 
 /// Live through one world again, and tell what happens in it
 #[derive(clap::Args)]
@@ -20,12 +42,12 @@ pub(crate) struct ReplayArgs {
 }
 
 impl ReplayArgs {
-    pub(super) fn play(self) -> Result<bool> {
-        let world = self.which.world()?;
+    pub(super) fn play<W: SeededWorld>(self) -> Result<bool> {
+        let mut world: W = self.which.world()?;
         let lived = timed(|| world.traced());
         let out = &mut io::stdout().lock();
         if !self.quiet {
-            writeln!(out, "faults: {}", world.faults)?;
+            writeln!(out, "faults: {}", world.faults())?;
             out.write_all(lived.trace.as_bytes())?;
         }
         tell(out, &lived)?;
@@ -34,7 +56,7 @@ impl ReplayArgs {
 }
 
 /// Lives through a world, and says so if it may have another trace the next time.
-pub(super) fn timed(live: impl FnOnce() -> Lived) -> Lived {
+fn timed(live: impl FnOnce() -> Lived) -> Lived {
     let began = Instant::now();
     let lived = live();
     if !repeats_after(began.elapsed()) {
@@ -48,7 +70,7 @@ pub(super) fn timed(live: impl FnOnce() -> Lived) -> Lived {
 }
 
 /// Prints what came of a world.
-pub(super) fn tell(out: &mut impl Write, lived: &Lived) -> io::Result<()> {
+fn tell(out: &mut impl Write, lived: &Lived) -> io::Result<()> {
     for (ending, count) in &lived.endings {
         writeln!(out, "  {count:>6}  {ending}")?;
     }

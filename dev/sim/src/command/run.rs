@@ -1,10 +1,10 @@
-//! The command `run`: runs many worlds and prints a summary.
+//! The commands `run`: run many worlds and print a summary.
 
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
+use ridethrough_sim::SeededWorld;
 use ridethrough_sim::run::{Plan, Summary, run_each};
-use ridethrough_sim::world::{Lived, World};
 
 use super::ticker::Ticker;
 
@@ -29,20 +29,11 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    pub(super) fn play(self) -> Result<bool> {
-        self.play_with("", |seed, calls| World::of_seed(seed, calls).live())
-    }
-
-    /// Runs worlds of another kind; `kind` is what stands before `replay` in the command.
-    pub(super) fn play_with(
-        self,
-        kind: &str,
-        live: impl Fn(u64, u64) -> Lived + Sync,
-    ) -> Result<bool> {
+    pub(super) fn play<W: SeededWorld>(self) -> Result<bool> {
         let Self { seeds, calls, first_seed, until_broken, json } = self;
         let plan = Plan { first_seed, seeds, calls, is_over_when_broken: until_broken };
         let ticker = Ticker::start();
-        let live = |seed| live(seed, calls);
+        let live = |seed| W::of_seed(seed, calls).live();
         let summary = run_each(plan, live, |worlds, calls| {
             ticker.tell(worlds, seeds, || format!("{worlds} of {seeds} worlds, {calls} calls"));
         });
@@ -52,7 +43,7 @@ impl RunArgs {
             let text = serde_json::to_string_pretty(&summary).context("numbers and texts")?;
             writeln!(out, "{text}")?;
         } else {
-            tell(out, &summary, (kind, calls), seconds)?
+            tell(out, &summary, (W::NAME, calls), seconds)?
         }
         Ok(summary.violations.is_empty())
     }

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use anyhow::Result;
 use ridethrough_sim::regression::Regression;
 use ridethrough_sim::shrink::{Shrunk, shrink};
+use ridethrough_sim::world::World;
 
+use super::replay::Which;
 use super::ticker::Ticker;
-use super::which::Which;
 
 /// Take faults and calls away from a broken world, for as long as it stays broken
 #[derive(clap::Args)]
@@ -18,7 +19,7 @@ pub(crate) struct ShrinkArgs {
 
 impl ShrinkArgs {
     pub(super) fn play(self) -> Result<bool> {
-        let world = self.which.world()?;
+        let world: World = self.which.world()?;
         let ticker = Ticker::start();
         let shrunk = shrink(&world, |it| {
             let faults = it.faults.present().count();

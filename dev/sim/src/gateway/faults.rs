@@ -35,25 +35,16 @@ fault_kinds! {
 
     // Events in a world of a hundred calls.
     /// The gateway is killed, and started again.
-    Kills "kills" 2,
+    Kills "kills" 2 event,
     /// The gateway is stopped in order, and started again.
-    Stops "stops" 2,
+    Stops "stops" 2 event,
     /// The config is read again, and only names change, if anything does.
-    Reloads "reloads" 4,
+    Reloads "reloads" 4 event,
     /// The config is read again, and the links to a server must be made anew.
-    Touches "touches" 2,
+    Touches "touches" 2 event,
     /// A server is taken out of the config for a while.
-    Removals "removals" 2,
+    Removals "removals" 2 event,
 }
-
-/// The faults that happen over time, independent of calls; their rates are for a hundred calls.
-pub(super) const GATEWAY_HAPPENINGS: &[GatewayFault] = &[
-    GatewayFault::Kills,
-    GatewayFault::Stops,
-    GatewayFault::Reloads,
-    GatewayFault::Touches,
-    GatewayFault::Removals,
-];
 
 /// All faults of a world with a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,11 +84,6 @@ impl FromStr for GatewayFaults {
         let (own, others): (Vec<&str>, Vec<&str>) = text.split(',').partition(is_own);
         Ok(Self { servers: others.join(",").parse()?, gateway: own.join(",").parse()? })
     }
-}
-
-/// Whether a fault happens over time, so that its rate is for a hundred calls.
-pub(super) fn is_event(fault: GatewayFault) -> bool {
-    GATEWAY_HAPPENINGS.contains(&fault)
 }
 
 /// Faults of servers that no client can survive by itself and that say nothing about a gateway: the clocks of

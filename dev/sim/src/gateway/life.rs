@@ -5,27 +5,26 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ridethrough_core::rng::Rng;
-use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::GatewayWorld;
 use super::caller::GatewayCaller;
-use super::faults::{GatewayFault, GatewayFaults, is_event};
-use super::plan::{GatewayCall, Peace};
+use super::faults::{GatewayFault, GatewayFaults};
+use super::plan::{GatewayCall, Peace, Tricks};
 use super::process::{FrontDoor, House};
 use super::record::{Behaviour, Record};
-use super::rounds::Tricks;
-use super::schedule::{GatewayStage, draw_gateway_schedule};
+use super::schedule::GatewayStage;
 use super::shape::GatewayShape;
 use super::site::{GatewaySite, tools_of};
 use crate::net::Network;
+use crate::seeded::draw_starts;
 use crate::world::certain::{CALM, Certain};
 use crate::world::host::{Shared, lock};
+use crate::world::life::lived;
 use crate::world::lines::lines;
 use crate::world::oracle::Oracle;
 use crate::world::order::{Order, SAFE_TOOL};
-use crate::world::schedule::draw_schedule;
 use crate::world::told::Told;
 use crate::world::trace::Trace;
 use crate::world::{Fault, Lived};
@@ -107,13 +106,7 @@ impl GatewayLife {
 
     /// Lives through the first age: calls are made, and the world's faults happen.
     async fn chaos(&mut self) {
-        let starts: Vec<Duration> = (0..self.calls)
-            .scan(Duration::ZERO, |at, _| {
-                *at += self.rng.between(Duration::ZERO, self.shape.pace);
-                Some(*at)
-            })
-            .collect();
-        let within = starts.last().copied().unwrap_or_default() + Duration::from_secs(5);
+        let (starts, within) = draw_starts(&mut self.rng, self.calls, self.shape.pace);
         let mut schedules = self.schedules(within);
         let mut calls = JoinSet::new();
         for at in starts {
@@ -131,12 +124,12 @@ impl GatewayLife {
 
     fn schedules(&mut self, within: Duration) -> JoinSet<()> {
         let mut schedules = JoinSet::new();
+        let (calls, most) = ((self.calls, 100), |_| u64::MAX);
         for site in self.sites.clone() {
-            let schedule = draw_schedule(&mut self.rng, &self.faults.servers, self.calls, within);
+            let schedule = self.faults.servers.draw_events(&mut self.rng, calls, within, most);
             schedules.spawn(site.site.play(schedule));
         }
-        let schedule =
-            draw_gateway_schedule(&mut self.rng, &self.faults.gateway, self.calls, within);
+        let schedule = self.faults.gateway.draw_events(&mut self.rng, calls, within, |_| u64::MAX);
         let stage = GatewayStage {
             house: self.house.clone(),
             servers: self.sites.len(),
@@ -235,24 +228,9 @@ impl GatewayLife {
     }
 
     fn lived(self, connections: u64) -> Lived {
-        let tasks = Handle::current().metrics().num_alive_tasks();
-        let mut oracle = lock(&self.record.oracle);
-        if tasks > 0 {
-            oracle.broken("no task is left", format!("{tasks} are alive"));
-        }
-        oracle.closed(connections);
-        Lived {
-            calls: self.next_call,
-            endings: std::mem::take(&mut lock(&self.endings)),
-            faults: oracle.faults,
-            executions: oracle.executions,
-            lies: oracle.lies,
-            connections,
-            counts: self.record.counts(),
-            millis: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
-            violations: std::mem::take(&mut oracle.violations),
-            trace: std::mem::take(&mut oracle.trace).into_text(),
-        }
+        let lived = lived(&self.record.oracle, connections, self.began);
+        let endings = std::mem::take(&mut *lock(&self.endings));
+        Lived { calls: self.next_call, endings, counts: self.record.counts(), ..lived }
     }
 
     fn plan(&mut self) -> GatewayCall {
@@ -328,7 +306,7 @@ fn tricks(rng: &mut Rng, faults: &GatewayFaults) -> Tricks {
 /// What happens in this world that could cost a call.
 fn peace(faults: &GatewayFaults, shape: &GatewayShape) -> Peace {
     let is_calm = |it| CALM.contains(&it) && it != Fault::CloseIdle;
-    let events = || faults.gateway.present().filter(|it| is_event(*it));
+    let events = || faults.gateway.present().filter(|it| it.is_event());
     match () {
         () if shape.places <= 4 || !faults.servers.present().all(is_calm) => Peace::None,
         () if events().next().is_none() => Peace::Questions,

@@ -10,6 +10,7 @@
 //! routing, questions in the middle of a call, and the life of the gateway's process. A world has four ages:
 //! chaos; healing; rest, in which nothing is asked and nothing may happen; and the end.
 
+mod call;
 mod caller;
 mod faults;
 mod life;
@@ -27,6 +28,7 @@ pub use faults::{GatewayFault, GatewayFaults};
 use ridethrough_core::rng::Rng;
 
 use crate::rates::Rates;
+use crate::seeded::{SeededWorld, in_paused_time};
 use crate::world::certain::CALM;
 use crate::world::trace::Trace;
 use crate::world::{Fault, Faults, Lived};
@@ -43,9 +45,11 @@ pub struct GatewayWorld {
     pub calls: u64,
 }
 
-impl GatewayWorld {
-    /// Creates the world of a seed.
-    pub fn of_seed(seed: u64, calls: u64) -> Self {
+impl SeededWorld for GatewayWorld {
+    type Faults = GatewayFaults;
+    const NAME: &'static str = "gateway ";
+
+    fn of_seed(seed: u64, calls: u64) -> Self {
         let mut rng = Rng::new(seed ^ 0x6a7e_5eed);
         let kind = rng.below(8);
         let mut faults = GatewayFaults::draw(&mut rng);
@@ -73,28 +77,12 @@ impl GatewayWorld {
         Self { seed, faults, calls }
     }
 
-    /// Whether a fault happens over time, so that its rate is for a hundred calls.
-    pub fn is_event(fault: GatewayFault) -> bool {
-        faults::is_event(fault)
+    fn faults(&mut self) -> &mut GatewayFaults {
+        &mut self.faults
     }
 
-    /// Runs the world.
-    pub fn live(&self) -> Lived {
-        self.live_with(Trace::default())
-    }
-
-    /// Runs the world, and writes a trace.
-    pub fn traced(&self) -> Lived {
-        self.live_with(Trace::kept())
-    }
-
-    fn live_with(&self, trace: Trace) -> Lived {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .expect("a runtime without I/O needs nothing of the system");
-        runtime.block_on(async { GatewayLife::begin(self, trace).live().await })
+    fn lived(&self, is_traced: bool) -> Lived {
+        in_paused_time(async { GatewayLife::begin(self, Trace::new(is_traced)).live().await })
     }
 }
 

@@ -11,15 +11,6 @@ use super::site::call_of;
 use super::told::by_gateway;
 use crate::world::told::Told;
 
-/// What the application tries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tricks {
-    pub(super) answers_twice: bool,
-    pub(super) alters_state: bool,
-    pub(super) is_foreign: bool,
-    pub(super) changes_params: bool,
-}
-
 /// Makes a call whose tool asks something, until it has its outcome.
 pub(super) async fn go_through(call: &GatewayCall) -> Told {
     let mut round = Round { state: None, answers: None };

@@ -7,37 +7,11 @@ use std::time::Duration;
 use ridethrough_core::rng::Rng;
 use tokio::time::Instant;
 
-use super::faults::{GATEWAY_HAPPENINGS, GatewayFault};
+use super::faults::GatewayFault;
 use super::process::House;
 use super::record::Record;
-use crate::rates::Rates;
+use crate::rates::Happening;
 use crate::world::host::lock;
-
-/// An event that will happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct GatewayHappening {
-    at: Duration,
-    what: GatewayFault,
-}
-
-/// Draws the events within this time of a world with this many calls, in order.
-pub(super) fn draw_gateway_schedule(
-    rng: &mut Rng,
-    faults: &Rates<GatewayFault>,
-    calls: u64,
-    within: Duration,
-) -> Vec<GatewayHappening> {
-    let mut happenings = Vec::new();
-    for &what in GATEWAY_HAPPENINGS {
-        let most = faults[what] * calls.max(50) / 100;
-        let times = if most == 0 { 0 } else { 1 + rng.below(most) };
-        for _ in 0..times {
-            happenings.push(GatewayHappening { at: rng.between(Duration::ZERO, within), what });
-        }
-    }
-    happenings.sort();
-    happenings
-}
 
 /// Lets events happen to the gateway.
 pub(super) struct GatewayStage {
@@ -49,9 +23,9 @@ pub(super) struct GatewayStage {
 
 impl GatewayStage {
     /// Carries out the schedule.
-    pub(super) async fn play(self, schedule: Vec<GatewayHappening>) {
+    pub(super) async fn play(self, schedule: Vec<Happening<GatewayFault>>) {
         let began = Instant::now();
-        for GatewayHappening { at, what } in schedule {
+        for Happening { at, what } in schedule {
             tokio::time::sleep_until(began + at).await;
             self.record.note(|| format!("fault: {}", what.name()));
             self.record.count(what.name());

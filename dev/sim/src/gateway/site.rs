@@ -13,14 +13,13 @@ use tokio::sync::oneshot;
 
 use super::record::{OpenInquiry, Record, Target};
 use super::shape::ServerShape;
-use crate::world::Fault;
-use crate::world::Faults;
 use crate::world::computer::Computer;
 use crate::world::host::{CLIENT_HEADER, Chance, Host, Shared, lock};
 use crate::world::life::AUTHORITY;
 use crate::world::order::{Order, SAFE_TOOL};
 use crate::world::schedule::Site;
 use crate::world::vault::Vault;
+use crate::world::{Fault, Faults, fitting};
 
 /// A server of a world with a gateway. Clones share one server.
 #[derive(Clone)]
@@ -66,15 +65,7 @@ impl GatewaySite {
         if shape.has_tokens {
             vault.expire(&mcp);
         }
-        let mut faults = faults.clone();
-        if !shape.has_tokens {
-            faults = faults.without(Fault::Unauthorized);
-        }
-        if !shape.has_sessions {
-            // The oracle could not tell whose answer it is.
-            faults =
-                faults.without(Fault::Accepted).without(Fault::Expiry).without(Fault::LyingLoss);
-        }
+        let faults = fitting(faults, shape.has_tokens, shape.has_sessions);
         let is_certain = !faults.has(crate::world::certain::BREAKING) && !faults.has(LOSING);
         let chance = Chance { rng: Rng::new(rng.next_u64()), faults };
         let chance = std::sync::Arc::new(std::sync::Mutex::new(chance));

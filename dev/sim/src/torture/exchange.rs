@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use ridethrough::transport::BoxFuture;
 use ridethrough::{ClientBuilder, Era};
-use ridethrough_lab::Mcp;
+use ridethrough_lab::{Mcp, Processed, Spoken};
+use serde_json::Value;
 
 use super::stage::Stage;
 
@@ -29,7 +30,68 @@ pub struct Exchange {
 }
 
 /// What an application does.
-pub(super) type Play = for<'a> fn(&'a Stage) -> BoxFuture<'a, ()>;
+#[derive(Clone, Copy)]
+pub(super) enum Play {
+    /// One thing after the other.
+    Steps(&'static [Step]),
+    /// Something that no steps say.
+    Told(for<'a> fn(&'a Stage) -> BoxFuture<'a, ()>),
+}
+
+/// One thing that an application does, or that happens to its server.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    Close,
+    CloseIdle,
+    Deploy(&'static str),
+    DropAfterASecond(&'static str),
+    ForgetSessions,
+    GoAway,
+    KeepConnected,
+    Read(&'static str),
+    /// Makes a request that only reads, with these params.
+    Request(&'static str, &'static str),
+    /// Lets so many seconds pass.
+    Sleep(u64),
+    Speaks(Spoken),
+    /// Sends the server a notification.
+    Tell(&'static str),
+}
+
+impl Play {
+    pub(super) async fn on(self, stage: &Stage) {
+        match self {
+            Self::Steps(steps) => {
+                for step in steps {
+                    step.take(stage).await;
+                }
+            }
+            Self::Told(play) => play(stage).await,
+        }
+    }
+}
+
+impl Step {
+    async fn take(self, stage: &Stage) {
+        match self {
+            Self::Close => stage.close().await,
+            Self::CloseIdle => stage.server.close_idle(),
+            Self::Deploy(key) => stage.deploy(key).await,
+            Self::DropAfterASecond(key) => stage.drop_after(key, Duration::from_secs(1)).await,
+            Self::ForgetSessions => stage.mcp.forget_sessions(),
+            Self::GoAway => stage.server.go_away(Processed::All),
+            Self::KeepConnected => stage.client.keep_connected(),
+            Self::Read(key) => stage.read(key).await,
+            Self::Request(method, params) => {
+                let params = serde_json::from_str(params).expect("scripts write JSON");
+                stage.ask(method, params).await;
+            }
+            Self::Sleep(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
+            Self::Speaks(spoken) => stage.mcp.speaks(spoken),
+            Self::Tell(method) => stage.tell(method, Value::Null).await,
+        }
+    }
+}
 
 /// The carrier that a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,12 +138,24 @@ impl Exchange {
         kind: ServerKind::Streamable,
         serve: |_| {},
         dress: |builder| builder.eras(Era::Legacy),
-        play: |_| Box::pin(async {}),
+        play: Play::Steps(&[]),
         deadline: CALL,
         leeway: &[],
     };
 }
 
+/// A script that is nothing but steps, on a plain server.
+pub(super) const fn plain(name: &'static str, steps: &'static [Step]) -> Exchange {
+    Exchange { name, play: Play::Steps(steps), ..Exchange::PLAIN }
+}
+
+/// A script of an unsafe call and a safe one, on a server that behaves like this.
+pub(super) const fn served(name: &'static str, serve: fn(&Mcp)) -> Exchange {
+    Exchange { name, serve, play: BOTH, ..Exchange::PLAIN }
+}
+
+/// An unsafe call and a safe one.
+pub(super) const BOTH: Play = Play::Steps(&[Step::Deploy("a"), Step::Read("b")]);
 /// The deadline of a call.
 const CALL: Duration = Duration::from_secs(60);
 /// The deadline of a call whose stream can be resumed: the silence of a live server is waited out for 2

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use ridethrough::{Client, RetryPolicy};
 use ridethrough_lab::{Authority, Mcp, OldMcp, Protocol, Run, Server};
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::Handle;
 
 use super::exchange::{Exchange, ServerKind};
 use super::stage::{Ended, Stage};
 use crate::net::{Cable, Harm, Line, Meter, Network, Passed};
+use crate::seeded::in_paused_time;
 
 /// What was observed in one run.
 #[derive(Debug)]
@@ -32,15 +33,13 @@ pub(super) fn live(
     protocol: Protocol,
     harm: Option<(u64, Harm)>,
 ) -> RunRecord {
-    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
-    let runtime = runtime.expect("a runtime without I/O needs nothing of the system");
-    runtime.block_on(lived(exchange, protocol, harm))
+    in_paused_time(lived(exchange, protocol, harm))
 }
 
 async fn lived(exchange: &Exchange, protocol: Protocol, harm: Option<(u64, Harm)>) -> RunRecord {
     let meter = Meter::default();
     let stage = stage(exchange, protocol, harm, &meter);
-    (exchange.play)(&stage).await;
+    exchange.play.on(&stage).await;
     let scripted = meter.passed();
     if !stage.is_closed() {
         stage.read(AFTERWARDS[0]).await;

@@ -107,23 +107,23 @@ fault_kinds! {
 
     // Events in a world of a hundred calls.
     /// The server cannot be connected to for a while; open connections stay open.
-    Outages "outages" 4,
+    Outages "outages" 4 event,
     /// The server is killed, and comes back after a while.
-    Restarts "restarts" 4,
+    Restarts "restarts" 4 event,
     /// Every connection turns into a black hole.
-    StallAll "stall-all" 2,
+    StallAll "stall-all" 2 event,
     /// Every connection is reset.
-    ResetAll "reset-all" 3,
+    ResetAll "reset-all" 3 event,
     /// Every idle connection is closed; HTTP/2 says GOAWAY.
-    CloseIdle "close-idle" 5,
+    CloseIdle "close-idle" 5 event,
     /// The sessions are forgotten.
-    Amnesia "amnesia" 4,
+    Amnesia "amnesia" 4 event,
     /// The server is upgraded or rolled back.
-    EraChanges "era-changes" 3,
+    EraChanges "era-changes" 3 event,
     /// The computer sleeps; its connections are dead when it wakes up.
-    Sleeps "sleeps" 2,
+    Sleeps "sleeps" 2 event,
     /// The wall clock is set.
-    ClockJumps "clock-jumps" 3,
+    ClockJumps "clock-jumps" 3 event,
 
     // Of the application, in a thousand calls.
     /// The caller cancels.
@@ -132,22 +132,21 @@ fault_kinds! {
     ShortDeadlines "short-deadlines" 100,
 }
 
-/// The faults that happen to a server over time, independent of requests; their rates are for a hundred
-/// calls.
-pub const HAPPENINGS: &[Fault] = &[
-    Fault::Outages,
-    Fault::Restarts,
-    Fault::StallAll,
-    Fault::ResetAll,
-    Fault::CloseIdle,
-    Fault::Amnesia,
-    Fault::EraChanges,
-    Fault::Sleeps,
-    Fault::ClockJumps,
-];
-
 /// The rate of each fault.
 pub type Faults = Rates<Fault>;
+
+/// Returns the faults that a server can have.
+pub(crate) fn fitting(faults: &Faults, has_tokens: bool, has_sessions: bool) -> Faults {
+    let mut faults = faults.clone();
+    if !has_tokens {
+        faults = faults.without(Fault::Unauthorized);
+    }
+    if !has_sessions {
+        // The oracle could not tell whose answer it is.
+        faults = faults.without(Fault::Accepted).without(Fault::Expiry).without(Fault::LyingLoss);
+    }
+    faults
+}
 
 #[cfg(test)]
 mod tests {

@@ -14,19 +14,20 @@ use tokio::time::Instant;
 use super::call::CallPlan;
 use super::certain::Certain;
 use super::computer::Computer;
-use super::faults::{Fault, Faults};
+use super::faults::{Fault, Faults, fitting};
 use super::host::{CLIENT_HEADER, Chance, Host, Shared, lock};
 use super::lines::lines;
 use super::oracle::Oracle;
 use super::order::Order;
 use super::people::{BridgeHost, Caller};
-use super::schedule::{Site, draw_schedule};
+use super::schedule::Site;
 use super::shape::Shape;
 use super::told::Told;
 use super::trace::Trace;
 use super::vault::Vault;
 use super::{Lived, MESSAGE_LIMIT, World};
 use crate::net::Network;
+use crate::seeded::draw_starts;
 
 /// A world while it runs.
 pub(super) struct Life {
@@ -84,15 +85,7 @@ impl Life {
         if self.shape.has_tokens {
             vault.expire(&mcp);
         }
-        let mut faults = self.faults.clone();
-        if !self.shape.has_tokens {
-            faults = faults.without(Fault::Unauthorized);
-        }
-        if !self.shape.has_sessions {
-            // The oracle could not tell whose answer it is.
-            faults =
-                faults.without(Fault::Accepted).without(Fault::Expiry).without(Fault::LyingLoss);
-        }
+        let faults = fitting(&self.faults, self.shape.has_tokens, self.shape.has_sessions);
         let chance = Chance { rng: Rng::new(self.rng.next_u64()), faults };
         let host = Host::new(mcp, vault, self.oracle.clone(), Arc::new(Mutex::new(chance)));
         Site { server, host, computer: Computer::new(), spoken: self.shape.spoken }
@@ -143,16 +136,11 @@ impl Life {
 
     /// Lives through the first age: calls are made, and the world's faults happen.
     async fn chaos(&mut self) {
-        let starts: Vec<Duration> = (0..self.calls)
-            .scan(Duration::ZERO, |at, _| {
-                *at += self.rng.between(Duration::ZERO, self.shape.pace);
-                Some(*at)
-            })
-            .collect();
-        let within = starts.last().copied().unwrap_or_default() + Duration::from_secs(5);
+        let (starts, within) = draw_starts(&mut self.rng, self.calls, self.shape.pace);
         let mut schedules = JoinSet::new();
         for site in self.sites.clone() {
-            let schedule = draw_schedule(&mut self.rng, &self.faults, self.calls, within);
+            let calls = (self.calls, 100);
+            let schedule = self.faults.draw_events(&mut self.rng, calls, within, |_| u64::MAX);
             schedules.spawn(site.play(schedule));
         }
         let mut calls = JoinSet::new();
@@ -211,24 +199,9 @@ impl Life {
         }
         self.networks.iter().for_each(Network::hang_up);
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let tasks = Handle::current().metrics().num_alive_tasks();
-        let mut oracle = lock(&self.oracle);
-        if tasks > 0 {
-            oracle.broken("no task is left", format!("{tasks} are alive"));
-        }
-        oracle.closed(connections);
-        Lived {
-            calls: self.next_call,
-            endings: std::mem::take(&mut lock(&self.endings)),
-            faults: oracle.faults,
-            executions: oracle.executions,
-            lies: oracle.lies,
-            connections,
-            counts: BTreeMap::new(),
-            millis: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
-            violations: std::mem::take(&mut oracle.violations),
-            trace: std::mem::take(&mut oracle.trace).into_text(),
-        }
+        let lived = lived(&self.oracle, connections, self.began);
+        let endings = std::mem::take(&mut *lock(&self.endings));
+        Lived { calls: self.next_call, endings, ..lived }
     }
 
     fn plan(&mut self) -> CallPlan {
@@ -271,6 +244,26 @@ impl Life {
             oracle: self.oracle.clone(),
             endings: self.endings.clone(),
         }
+    }
+}
+
+/// Returns what an oracle knows at the end of a world, in which no task may be left.
+pub(crate) fn lived(oracle: &Shared<Oracle>, connections: u64, began: Instant) -> Lived {
+    let tasks = Handle::current().metrics().num_alive_tasks();
+    let mut oracle = lock(oracle);
+    if tasks > 0 {
+        oracle.broken("no task is left", format!("{tasks} are alive"));
+    }
+    oracle.closed(connections);
+    Lived {
+        faults: oracle.faults,
+        executions: oracle.executions,
+        lies: oracle.lies,
+        connections,
+        millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        violations: std::mem::take(&mut oracle.violations),
+        trace: std::mem::take(&mut oracle.trace).into_text(),
+        ..Lived::default()
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) mod oracle;
 pub(crate) mod order;
 pub(crate) mod people;
 pub(crate) mod schedule;
+mod serving;
 mod shape;
 mod soak;
 mod streams;
@@ -31,14 +32,14 @@ pub(crate) mod told;
 pub(crate) mod trace;
 pub(crate) mod vault;
 
-use std::collections::BTreeMap;
-
 use ridethrough_core::rng::Rng;
 
-pub use faults::{Fault, Faults, HAPPENINGS};
+pub use crate::seeded::Lived;
+pub(crate) use faults::fitting;
+pub use faults::{Fault, Faults};
 pub use soak::{Hour, Soak, Soaked};
 
-use crate::Violation;
+use crate::seeded::{SeededWorld, in_paused_time};
 use life::Life;
 use shape::Shape;
 use trace::Trace;
@@ -54,34 +55,18 @@ pub struct World {
     pub calls: u64,
 }
 
-/// The results of a world.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lived {
-    /// Calls made, those after the healing included.
-    pub calls: u64,
-    /// How many calls ended in which way.
-    pub endings: BTreeMap<String, u64>,
-    /// Faults that calls met.
-    pub faults: u64,
-    /// How often servers ran a tool.
-    pub executions: u64,
-    /// How many runs a server denied.
-    pub lies: u64,
-    /// Connections that servers accepted.
-    pub connections: u64,
-    /// Virtual time, in milliseconds.
-    pub millis: u64,
-    /// What else was counted, by name.
-    pub counts: BTreeMap<&'static str, u64>,
-    /// Broken promises.
-    pub violations: Vec<Violation>,
-    /// The trace, if it was asked for: what happened, line by line.
-    pub trace: String,
+impl World {
+    /// Whether its clients speak HTTP/2.
+    pub fn is_over_http2(&self) -> bool {
+        Shape::draw(&mut Rng::new(self.seed)).protocol.is_http2()
+    }
 }
 
-impl World {
-    /// Creates the world of a seed.
-    pub fn of_seed(seed: u64, calls: u64) -> Self {
+impl SeededWorld for World {
+    type Faults = Faults;
+    const NAME: &'static str = "";
+
+    fn of_seed(seed: u64, calls: u64) -> Self {
         let mut rng = Rng::new(seed ^ 0xfa17_5eed);
         let faults = match rng.below(8) {
             // Patience alone is enough in such a world, so every safe call must succeed.
@@ -92,28 +77,12 @@ impl World {
         Self { seed, faults, calls }
     }
 
-    /// Whether its clients speak HTTP/2.
-    pub fn is_over_http2(&self) -> bool {
-        Shape::draw(&mut Rng::new(self.seed)).protocol.is_http2()
+    fn faults(&mut self) -> &mut Faults {
+        &mut self.faults
     }
 
-    /// Runs the world.
-    pub fn live(&self) -> Lived {
-        self.live_with(Trace::default())
-    }
-
-    /// Runs the world, and writes a trace.
-    pub fn traced(&self) -> Lived {
-        self.live_with(Trace::kept())
-    }
-
-    fn live_with(&self, trace: Trace) -> Lived {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .expect("a runtime without I/O needs nothing of the system");
-        runtime.block_on(async { Life::begin(self, trace).await.live().await })
+    fn lived(&self, is_traced: bool) -> Lived {
+        in_paused_time(async { Life::begin(self, Trace::new(is_traced)).await.live().await })
     }
 }
 

@@ -3,39 +3,13 @@
 use std::time::Duration;
 
 use h2::Reason;
-use ridethrough_core::rng::Rng;
 use ridethrough_lab::{Mood, Processed, Server, Spoken};
 use tokio::time::Instant;
 
 use super::computer::Computer;
-use super::faults::{Fault, Faults, HAPPENINGS};
+use super::faults::{Fault, Faults};
 use super::host::{Host, lock};
-
-/// An event that will happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Happening {
-    at: Duration,
-    what: Fault,
-}
-
-/// Draws the events within this time of a world with this many calls, in order.
-pub(crate) fn draw_schedule(
-    rng: &mut Rng,
-    faults: &Faults,
-    calls: u64,
-    within: Duration,
-) -> Vec<Happening> {
-    let mut happenings = Vec::new();
-    for &what in HAPPENINGS {
-        let most = faults[what] * calls.max(50) / 100;
-        let times = if most == 0 { 0 } else { 1 + rng.below(most) };
-        for _ in 0..times {
-            happenings.push(Happening { at: rng.between(Duration::ZERO, within), what });
-        }
-    }
-    happenings.sort();
-    happenings
-}
+use crate::rates::Happening;
 
 /// One server, with everything that events may change.
 #[derive(Clone)]
@@ -49,7 +23,7 @@ pub(crate) struct Site {
 
 impl Site {
     /// Carries out the schedule.
-    pub(crate) async fn play(self, schedule: Vec<Happening>) {
+    pub(crate) async fn play(self, schedule: Vec<Happening<Fault>>) {
         let began = Instant::now();
         for Happening { at, what } in schedule {
             tokio::time::sleep_until(began + at).await;

@@ -8,9 +8,9 @@ use std::time::Duration;
 pub(crate) struct Trace(Option<String>);
 
 impl Trace {
-    /// Returns a trace that is kept.
-    pub(crate) fn kept() -> Self {
-        Self(Some(String::new()))
+    /// Returns a trace, which is written if it is wanted.
+    pub(crate) fn new(is_wanted: bool) -> Self {
+        Self(is_wanted.then(String::new))
     }
 
     pub(crate) fn write(&mut self, at: Duration, line: impl FnOnce() -> String) {

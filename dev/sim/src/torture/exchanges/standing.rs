@@ -8,19 +8,19 @@ use ridethrough_lab::{Times, When};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-use super::streams::BOTH;
-use crate::torture::exchange::{After, Exchange, Leeway, Lenient};
+use crate::torture::exchange::Play::Told;
+use crate::torture::exchange::{After, BOTH, Exchange, Leeway, Lenient};
 use crate::torture::stage::{Stage, text_of};
 
 pub(super) const EXCHANGES: &[Exchange] = &[
     Exchange {
         name: "pushes",
-        play: |stage| Box::pin(async { stage.heard(&hear(stage).await) }),
+        play: Told(|stage| Box::pin(async { stage.heard(&hear(stage).await) })),
         ..Exchange::PLAIN
     },
     Exchange {
         name: "pushes-and-calls",
-        play: |stage| {
+        play: Told(|stage| {
             Box::pin(async {
                 let calls = async {
                     for key in ["a", "b"] {
@@ -31,7 +31,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
                 let (heard, ()) = tokio::join!(hear(stage), calls);
                 stage.heard(&heard);
             })
-        },
+        }),
         ..Exchange::PLAIN
     },
     // 202 to the call, and its answer over the standing stream.

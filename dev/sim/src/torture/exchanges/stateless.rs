@@ -1,17 +1,16 @@
 //! Servers of the stateless revision, and servers whose era changes.
 
-use std::time::Duration;
-
 use ridethrough::model::Elicited;
 use ridethrough::server::Eras;
 use ridethrough::{ClientBuilder, Era, Json};
 use ridethrough_lab::{Mcp, Round, Spoken, Style, Times, When};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::standing::{URI, hear};
-use super::streams::BOTH;
 use super::trouble::UNEXPLAINED;
-use crate::torture::exchange::{After, Exchange, Leeway, Lenient};
+use crate::torture::exchange::Play::{Steps, Told};
+use crate::torture::exchange::Step::{Close, Deploy, DropAfterASecond, Read, Request, Speaks};
+use crate::torture::exchange::{After, BOTH, Exchange, Leeway, Lenient};
 use crate::torture::stage::Nature;
 
 const STATELESS: Exchange = Exchange {
@@ -24,11 +23,11 @@ pub(super) const EXCHANGES: &[Exchange] = &[
     Exchange { name: "stateless", play: BOTH, ..STATELESS },
     Exchange {
         name: "stateless-at-once",
-        play: |stage| {
+        play: Told(|stage| {
             Box::pin(async {
                 tokio::join!(stage.deploy("a"), stage.read("b"), stage.deploy("c"));
             })
-        },
+        }),
         ..STATELESS
     },
     Exchange {
@@ -42,13 +41,11 @@ pub(super) const EXCHANGES: &[Exchange] = &[
     },
     Exchange {
         name: "stateless-lists",
-        play: |stage| {
-            Box::pin(async {
-                stage.ask("tools/list", Value::Null).await;
-                stage.ask("resources/read", json!({ "uri": "lab://note" })).await;
-                stage.ask("prompts/get", json!({ "name": "greet" })).await;
-            })
-        },
+        play: Steps(&[
+            Request("tools/list", "null"),
+            Request("resources/read", r#"{ "uri": "lab://note" }"#),
+            Request("prompts/get", r#"{ "name": "greet" }"#),
+        ]),
         ..STATELESS
     },
     // Two rounds of input before the tool runs.
@@ -92,24 +89,10 @@ pub(super) const EXCHANGES: &[Exchange] = &[
                 sse.gone().await;
             });
         },
-        play: |stage| {
-            Box::pin(async {
-                stage.drop_after("a", Duration::from_secs(1)).await;
-                stage.read("b").await;
-            })
-        },
+        play: Steps(&[DropAfterASecond("a"), Read("b")]),
         ..STATELESS
     },
-    Exchange {
-        name: "stateless-close",
-        play: |stage| {
-            Box::pin(async {
-                stage.deploy("a").await;
-                stage.close().await;
-            })
-        },
-        ..STATELESS
-    },
+    Exchange { name: "stateless-close", play: Steps(&[Deploy("a"), Close]), ..STATELESS },
     Exchange {
         name: "stateless-limited",
         serve: |mcp| {
@@ -123,7 +106,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
     },
     Exchange {
         name: "subscriptions",
-        play: |stage| {
+        play: Told(|stage| {
             Box::pin(async {
                 for number in 1..=4 {
                     let uri = json!({ "uri": format!("{URI}{number}") });
@@ -137,7 +120,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
                 heard.dedup();
                 stage.heard(&heard);
             })
-        },
+        }),
         ..STATELESS
     },
     Exchange {
@@ -150,26 +133,14 @@ pub(super) const EXCHANGES: &[Exchange] = &[
         name: "era-upgraded",
         serve: |_| {},
         dress: |builder| builder.eras(Eras::Either),
-        play: |stage| {
-            Box::pin(async {
-                stage.read("a").await;
-                stage.mcp.speaks(Spoken::Modern);
-                stage.deploy("b").await;
-            })
-        },
+        play: Steps(&[Read("a"), Speaks(Spoken::Modern), Deploy("b")]),
         leeway: &[UNEXPLAINED],
         ..STATELESS
     },
     Exchange {
         name: "era-rolled-back",
         dress: |builder| builder.eras(Eras::Either),
-        play: |stage| {
-            Box::pin(async {
-                stage.read("a").await;
-                stage.mcp.speaks(Spoken::Legacy);
-                stage.deploy("b").await;
-            })
-        },
+        play: Steps(&[Read("a"), Speaks(Spoken::Legacy), Deploy("b")]),
         ..STATELESS
     },
 ];

@@ -11,17 +11,13 @@ use ridethrough_lab::{Ask, Mcp, Sse, Style, Times, When};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::torture::exchange::{Exchange, Play, RESUMABLE};
+use crate::torture::exchange::Play::Told;
+use crate::torture::exchange::{BOTH, Exchange, RESUMABLE, served};
 use crate::torture::stage::{Nature, text_of, tool};
 
 pub(super) const EXCHANGES: &[Exchange] = &[
-    Exchange { name: "sse", serve: |mcp| mcp.answers(Style::Sse), play: BOTH, ..Exchange::PLAIN },
-    Exchange {
-        name: "sse-apart",
-        serve: |mcp| mcp.answers(Style::SseApart),
-        play: BOTH,
-        ..Exchange::PLAIN
-    },
+    served("sse", |mcp| mcp.answers(Style::Sse)),
+    served("sse-apart", |mcp| mcp.answers(Style::SseApart)),
     Exchange {
         name: "sse-resumable",
         serve: |mcp| mcp.answers(Style::SseWithIds),
@@ -41,33 +37,24 @@ pub(super) const EXCHANGES: &[Exchange] = &[
         play: BOTH,
         ..Exchange::PLAIN
     },
-    Exchange {
-        name: "sse-comments",
-        serve: |mcp| {
-            streams(mcp, |ask, mut sse| async move {
-                for _ in 0..3 {
-                    sse.comment("still there").await;
-                    tokio::time::sleep(Duration::from_secs(5)).await;
-                }
-                sse.answer_and_finish(ask.result).await;
-            });
-        },
-        play: BOTH,
-        ..Exchange::PLAIN
-    },
-    Exchange {
-        name: "sse-log",
-        serve: |mcp| {
-            streams(mcp, |ask, mut sse| async move {
-                let params = json!({ "level": "info", "data": "half way" });
-                let log = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params });
-                sse.message(None, &log).await;
-                sse.answer_and_finish(ask.result).await;
-            });
-        },
-        play: BOTH,
-        ..Exchange::PLAIN
-    },
+    served("sse-comments", |mcp| {
+        streams(mcp, |ask, mut sse| async move {
+            for _ in 0..3 {
+                sse.comment("still there").await;
+                tokio::time::sleep(Duration::from_secs(5)).await;
+            }
+            sse.answer_and_finish(ask.result).await;
+        });
+    }),
+    served("sse-log", |mcp| {
+        streams(mcp, |ask, mut sse| async move {
+            let params = json!({ "level": "info", "data": "half way" });
+            let log =
+                json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params });
+            sse.message(None, &log).await;
+            sse.answer_and_finish(ask.result).await;
+        });
+    }),
     Exchange {
         name: "progress",
         serve: |mcp| {
@@ -82,59 +69,34 @@ pub(super) const EXCHANGES: &[Exchange] = &[
                 sse.answer_and_finish(ask.result).await;
             });
         },
-        play: |stage| {
+        play: Told(|stage| {
             Box::pin(async {
                 let call =
                     stage.client.request("tools/call", tool("deploy", "a")).on_progress(|_| {});
                 stage.until("deploy a", Nature::deploy("a"), call).await;
                 stage.read("b").await;
             })
-        },
+        }),
         ..Exchange::PLAIN
     },
     // A server that wants to be polled: an event id, `retry:`, and the end (SEP-1699).
     Exchange { name: "polling", serve: polls, play: BOTH, deadline: RESUMABLE, ..Exchange::PLAIN },
-    Exchange {
-        name: "elicitation",
-        serve: |mcp| {
-            let schema = json!({ "type": "object", "properties": {} });
-            asks(
-                mcp,
-                "elicitation/create",
-                json!({ "message": "sure?", "requestedSchema": schema }),
-            );
-        },
-        dress: answering,
-        play: BOTH,
-        ..Exchange::PLAIN
-    },
-    Exchange {
-        name: "sampling",
-        serve: |mcp| {
-            let content = json!({ "type": "text", "text": "2+2?" });
-            let messages = json!([{ "role": "user", "content": content }]);
-            asks(mcp, "sampling/createMessage", json!({ "messages": messages, "maxTokens": 5 }));
-        },
-        dress: answering,
-        play: BOTH,
-        ..Exchange::PLAIN
-    },
-    Exchange {
-        name: "roots",
-        serve: |mcp| asks(mcp, "roots/list", json!({})),
-        dress: answering,
-        play: BOTH,
-        ..Exchange::PLAIN
-    },
+    answered("elicitation", |mcp| {
+        let schema = json!({ "type": "object", "properties": {} });
+        asks(mcp, "elicitation/create", json!({ "message": "sure?", "requestedSchema": schema }));
+    }),
+    answered("sampling", |mcp| {
+        let content = json!({ "type": "text", "text": "2+2?" });
+        let messages = json!([{ "role": "user", "content": content }]);
+        asks(mcp, "sampling/createMessage", json!({ "messages": messages, "maxTokens": 5 }));
+    }),
+    answered("roots", |mcp| asks(mcp, "roots/list", json!({}))),
 ];
 
-/// An unsafe call and a safe one.
-pub(super) const BOTH: Play = |stage| {
-    Box::pin(async {
-        stage.deploy("a").await;
-        stage.read("b").await;
-    })
-};
+/// A script on a server that asks the client something in the middle of a call.
+const fn answered(name: &'static str, serve: fn(&Mcp)) -> Exchange {
+    Exchange { dress: answering, ..served(name, serve) }
+}
 
 /// What a handler needs of a call once its stream is open.
 struct Asked {

@@ -7,60 +7,38 @@ use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
 use ridethrough::error::Kind;
 use ridethrough::transport::BoxFuture;
 use ridethrough::{ClientBuilder, Era};
-use ridethrough_lab::{Mcp, Processed, Times, When};
+use ridethrough_lab::{Mcp, Times, When};
 use serde_json::json;
 
-use super::streams::BOTH;
-use crate::torture::exchange::{After, Exchange, Leeway, Lenient, RESUMABLE};
+use crate::torture::exchange::Play::{Steps, Told};
+use crate::torture::exchange::Step::{CloseIdle, Deploy, ForgetSessions, GoAway, Read, Sleep};
+use crate::torture::exchange::{After, BOTH, Exchange, Leeway, Lenient, RESUMABLE, plain, served};
 use crate::torture::stage::text_of;
 
 pub(super) const EXCHANGES: &[Exchange] = &[
-    Exchange {
-        name: "session-lost",
-        play: |stage| {
-            Box::pin(async {
-                stage.read("a").await;
-                stage.mcp.forget_sessions();
-                stage.deploy("b").await;
-                stage.read("c").await;
-            })
-        },
-        ..Exchange::PLAIN
-    },
+    plain("session-lost", &[Read("a"), ForgetSessions, Deploy("b"), Read("c")]),
     Exchange {
         name: "session-lost-in-words",
         serve: |mcp| mcp.lost_session(400, "Bad Request: No valid session ID provided"),
-        play: |stage| {
-            Box::pin(async {
-                stage.read("a").await;
-                stage.mcp.forget_sessions();
-                stage.deploy("b").await;
-            })
-        },
+        play: Steps(&[Read("a"), ForgetSessions, Deploy("b")]),
         leeway: &[UNEXPLAINED],
         ..Exchange::PLAIN
     },
     Exchange {
         name: "session-lost-in-words-by-a-read",
         serve: |mcp| mcp.lost_session(400, "Bad Request: No valid session ID provided"),
-        play: |stage| {
-            Box::pin(async {
-                stage.read("a").await;
-                stage.mcp.forget_sessions();
-                stage.read("b").await;
-            })
-        },
+        play: Steps(&[Read("a"), ForgetSessions, Read("b")]),
         ..Exchange::PLAIN
     },
     Exchange {
         name: "session-lost-by-all",
-        play: |stage| {
+        play: Told(|stage| {
             Box::pin(async {
                 stage.read("a").await;
                 stage.mcp.forget_sessions();
                 tokio::join!(stage.deploy("b"), stage.read("c"), stage.deploy("d"));
             })
-        },
+        }),
         ..Exchange::PLAIN
     },
     Exchange {
@@ -74,13 +52,13 @@ pub(super) const EXCHANGES: &[Exchange] = &[
         name: "token-expired",
         serve: |mcp| mcp.require_bearer(Some("old")),
         dress: with_tokens,
-        play: |stage| {
+        play: Told(|stage| {
             Box::pin(async {
                 stage.read("a").await;
                 stage.mcp.require_bearer(Some("new"));
                 tokio::join!(stage.deploy("b"), stage.read("c"));
             })
-        },
+        }),
         ..Exchange::PLAIN
     },
     // Once a stream is cut, its resume is refused twice. A refused resume says nothing about the call, so it
@@ -99,78 +77,37 @@ pub(super) const EXCHANGES: &[Exchange] = &[
         play: BOTH,
         ..Exchange::PLAIN
     },
-    Exchange {
-        name: "overloaded",
-        serve: |mcp| refuses(mcp, 503, &[("retry-after", "2")]),
-        play: BOTH,
-        ..Exchange::PLAIN
-    },
+    served("overloaded", |mcp| refuses(mcp, 503, &[("retry-after", "2")])),
     // A gateway that lost the answer: the unsafe call ends in doubt, the safe one is sent again.
-    Exchange {
-        name: "bad-gateway",
-        serve: |mcp| {
-            mcp.rule(When::method("tools/call"), Times::Exactly(2), |ask| async move {
-                ask.run();
-                ask.status(502, &[], "Bad Gateway").await;
-            });
-        },
-        play: BOTH,
-        ..Exchange::PLAIN
-    },
-    Exchange {
-        name: "redirect",
-        serve: |mcp| {
-            let is_old = |entry: &ridethrough_lab::Entry| entry.target == "/mcp";
-            mcp.rule(When::matches(is_old), Times::Always, |ask| async move {
-                ask.status(307, &[("location", "/moved")], "").await;
-            });
-        },
-        play: BOTH,
-        ..Exchange::PLAIN
-    },
-    Exchange { name: "cookies", serve: cookies, play: BOTH, ..Exchange::PLAIN },
-    Exchange {
-        name: "closes-after-each",
-        serve: |mcp| {
-            mcp.rule(When::method("tools/call"), Times::Always, |ask| async move {
-                ask.run();
-                let body = ask.result(text_of(&ask.arguments()));
-                let headers = [("content-type", "application/json"), ("connection", "close")];
-                ask.status(200, &headers, body).await;
-            });
-        },
-        play: BOTH,
-        ..Exchange::PLAIN
-    },
-    Exchange {
-        name: "idle-connections-closed",
-        play: |stage| {
-            Box::pin(async {
-                stage.read("a").await;
-                stage.server.close_idle();
-                stage.deploy("b").await;
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                stage.server.close_idle();
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                stage.deploy("c").await;
-            })
-        },
-        ..Exchange::PLAIN
-    },
-    Exchange {
-        name: "goes-away",
-        play: |stage| {
-            Box::pin(async {
-                stage.read("a").await;
-                stage.server.go_away(Processed::All);
-                stage.deploy("b").await;
-            })
-        },
-        ..Exchange::PLAIN
-    },
+    served("bad-gateway", |mcp| {
+        mcp.rule(When::method("tools/call"), Times::Exactly(2), |ask| async move {
+            ask.run();
+            ask.status(502, &[], "Bad Gateway").await;
+        });
+    }),
+    served("redirect", |mcp| {
+        let is_old = |entry: &ridethrough_lab::Entry| entry.target == "/mcp";
+        mcp.rule(When::matches(is_old), Times::Always, |ask| async move {
+            ask.status(307, &[("location", "/moved")], "").await;
+        });
+    }),
+    served("cookies", cookies),
+    served("closes-after-each", |mcp| {
+        mcp.rule(When::method("tools/call"), Times::Always, |ask| async move {
+            ask.run();
+            let body = ask.result(text_of(&ask.arguments()));
+            let headers = [("content-type", "application/json"), ("connection", "close")];
+            ask.status(200, &headers, body).await;
+        });
+    }),
+    plain(
+        "idle-connections-closed",
+        &[Read("a"), CloseIdle, Deploy("b"), Sleep(1), CloseIdle, Sleep(1), Deploy("c")],
+    ),
+    plain("goes-away", &[Read("a"), GoAway, Deploy("b")]),
     Exchange {
         name: "restarted",
-        play: |stage| {
+        play: Told(|stage| {
             Box::pin(async {
                 stage.read("a").await;
                 stage.server.kill().await;
@@ -180,7 +117,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
                 stage.deploy("b").await;
                 stage.read("c").await;
             })
-        },
+        }),
         ..Exchange::PLAIN
     },
 ];
