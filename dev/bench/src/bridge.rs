@@ -4,19 +4,20 @@
 //! them equally.
 
 use anyhow::{Context, Result};
+use ridethrough_testkit::place::{ScratchFolder, beside};
 
 use crate::contestant::Contestant;
 use crate::cost::{cpu, memory, micros, number};
 use crate::field::Field;
 use crate::figure::{Figure, median};
-use crate::host::{Home, Progress, beside};
 use crate::pace::Pace;
 use crate::process::Process;
+use crate::progress::Progress;
 use crate::server::Server;
 
 /// Measures all figures of the bridge.
 pub(crate) fn measure(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
-    let home = Home::new()?;
+    let home = ScratchFolder::new("bench")?;
     let floor = Contestant::new("floor-bridge", beside("floor-bridge")?);
     let mut ours = Contestant::new("bridge", beside("ridethrough")?);
     ours.args = vec!["bridge".to_owned()];
@@ -33,7 +34,7 @@ pub(crate) fn measure(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
 /// The server, and the bridges to it: the floor first and ours second.
 struct Stage {
     server: Server,
-    home: Home,
+    home: ScratchFolder,
     all: Vec<Contestant>,
 }
 

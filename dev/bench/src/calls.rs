@@ -5,8 +5,8 @@ use anyhow::Result;
 use crate::contestant::{Contestant, Round, Running};
 use crate::field::Field;
 use crate::figure::Figure;
-use crate::host::Progress;
 use crate::pace::Pace;
+use crate::progress::Progress;
 use crate::rivals::{RMCP, RMCP_POOLED};
 use crate::server::Server;
 

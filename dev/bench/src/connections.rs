@@ -2,13 +2,14 @@
 //! once).
 
 use anyhow::Result;
+use ridethrough_testkit::place::ScratchFolder;
 
 use crate::contestant::Contestant;
 use crate::cost::number;
 use crate::field::Field;
 use crate::figure::{Figure, median};
-use crate::host::{Home, Progress};
 use crate::pace::Pace;
+use crate::progress::Progress;
 use crate::server::{Authority, Server};
 
 /// Measures calls, one after the other. The standing stream counts, too.
@@ -76,7 +77,7 @@ fn once(contestant: &Contestant, server: &Server, case: Case, pace: Pace) -> Res
 }
 
 fn over_tls(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
-    let (authority, home) = (Authority::new()?, Home::new()?);
+    let (authority, home) = (Authority::new()?, ScratchFolder::new("bench")?);
     let file = home.path().join("root.pem");
     std::fs::write(&file, authority.pem())?;
     let server = Server::start_tls(&authority)?;

@@ -1,9 +1,9 @@
 //! The contestants of a run.
 
 use anyhow::Result;
+use ridethrough_testkit::place::beside;
 
 use crate::contestant::Contestant;
-use crate::host::beside;
 use crate::rivals::{self, RivalProxy};
 
 /// All contestants of one run.

@@ -12,8 +12,8 @@ use crate::contestant::Running;
 use crate::cost::{micros, number};
 use crate::field::Field;
 use crate::figure::Figure;
-use crate::host::Progress;
 use crate::pace::Pace;
+use crate::progress::Progress;
 use crate::server::Server;
 
 /// Measures when the first answer comes after the restart, and how many calls failed.

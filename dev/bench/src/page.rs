@@ -4,9 +4,10 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
+use ridethrough_lab::today;
+use ridethrough_testkit::page::write_between_marks;
 
 use crate::args::Args;
 use crate::chart;
@@ -19,8 +20,7 @@ use crate::report;
 pub(crate) fn write(root: &Path, figures: &[Figure], args: &Args) -> Result<()> {
     let page = root.join("docs/evidence/benchmarks.md");
     let charts = root.join("docs/evidence/benchmarks");
-    let old = fs::read_to_string(&page).with_context(|| format!("{}", page.display()))?;
-    let new = replaced(&old, &measured(figures, args))?;
+    write_between_marks(&page, "measured", &measured(figures, args))?;
     fs::create_dir_all(&charts)?;
     for (name, title, bars) in CHARTS {
         let drawn = picked(figures, bars);
@@ -28,7 +28,7 @@ pub(crate) fn write(root: &Path, figures: &[Figure], args: &Args) -> Result<()> 
             fs::write(charts.join(format!("{name}.svg")), chart::draw(title, &drawn))?;
         }
     }
-    fs::write(&page, new).with_context(|| format!("{} cannot be written", page.display()))
+    Ok(())
 }
 
 /// Returns the figures as Markdown.
@@ -58,38 +58,6 @@ fn picked<'a>(figures: &'a [Figure], bars: &[&str]) -> Vec<&'a Figure> {
     figures.iter().filter(|figure| bars.contains(&figure.bar)).collect()
 }
 
-/// Returns the page with this text between its marks.
-fn replaced(page: &str, text: &str) -> Result<String> {
-    let (Some((before, rest)), true) = (page.split_once(BEGIN), page.matches(BEGIN).count() == 1)
-    else {
-        bail!("the page has not one `{BEGIN}`");
-    };
-    let Some((_, after)) = rest.split_once(END) else { bail!("the page has no `{END}`") };
-    Ok(format!("{before}{BEGIN}\n{text}{END}{after}"))
-}
-
-/// Returns the date, by the calendar of RFC 3339.
-fn today() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    date(now.as_secs() / 86_400)
-}
-
-/// Returns the date this many days after 1970-01-01.
-fn date(days: u64) -> String {
-    // Counted from March, so that the day that leap years add is the last one.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    format!("{}-{month:02}-{day:02}", year + era * 400 + later)
-}
-
-const BEGIN: &str = "<!-- measured: ./bench --write replaces what follows -->";
-const END: &str = "<!-- measured: end -->";
-
 /// The charts: name, title and the figures in each.
 const CHARTS: [(&str, &str, &[&str]); 8] = [
     ("connections", "Connections", &["P1", "P2"]),
@@ -106,26 +74,15 @@ const CHARTS: [(&str, &str, &[&str]); 8] = [
 mod tests {
     use super::*;
     use crate::args::{Asked, parse};
-    use crate::host::Home;
-
-    #[test]
-    fn what_is_written_by_hand_stays_and_what_was_measured_is_replaced() {
-        let page = format!("# Head\n\n{BEGIN}\nold\n{END}\n\nBy hand.\n");
-
-        let new = replaced(&page, "new\n").unwrap();
-
-        assert_eq!(new, format!("# Head\n\n{BEGIN}\nnew\n{END}\n\nBy hand.\n"));
-        assert_eq!(replaced(&new, "new\n").unwrap(), new);
-        assert!(replaced("no marks", "new").is_err());
-        assert!(replaced(BEGIN, "new").is_err());
-    }
+    use ridethrough_testkit::place::ScratchFolder;
 
     #[test]
     fn a_page_has_the_table_and_a_chart_for_each_group() {
-        let home = Home::new().unwrap();
+        let home = ScratchFolder::new("bench").unwrap();
         let docs = home.path().join("docs/evidence");
         fs::create_dir_all(&docs).unwrap();
-        fs::write(docs.join("benchmarks.md"), format!("{BEGIN}\n{END}\n")).unwrap();
+        fs::write(docs.join("benchmarks.md"), "<!-- measured: begin -->\n<!-- measured: end -->\n")
+            .unwrap();
         let Asked::Measure(args) = parse(&["--quick"]).unwrap() else { unreachable!() };
         let figure = Figure::less("P3", "CPU", "x").bars(2.0, 1.5).rounds(vec![1.7]);
 
@@ -136,13 +93,5 @@ mod tests {
         assert!(page.contains("(benchmarks/calls.svg)") && page.contains("rmcp 8 x"), "{page}");
         let svg = fs::read_to_string(docs.join("benchmarks/calls.svg")).unwrap();
         assert!(svg.starts_with("<svg") && !docs.join("benchmarks/outage.svg").exists());
-    }
-
-    #[test]
-    fn days_have_dates() {
-        assert_eq!(date(0), "1970-01-01");
-        assert_eq!(date(59), "1970-03-01");
-        assert_eq!(date(11_016), "2000-02-29");
-        assert_eq!(date(20_772), "2026-11-15");
     }
 }

@@ -12,6 +12,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use ridethrough_lab::install::Workshop;
 use ridethrough_lab::rivals::Rival;
+use ridethrough_testkit::place::root_and_scratch;
 use tokio::runtime;
 
 use crate::contestant::Contestant;
@@ -86,11 +87,8 @@ struct Places {
 impl Places {
     /// Finds the folders; the scratch folder is below the target folder of the present build.
     fn find() -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let root = root.canonicalize().context("the repository is not where it was built")?;
-        let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-        let target = target.unwrap_or_else(|| root.join("target"));
-        Ok(Self { sources: root.join("dev/bench/rivals"), scratch: target.join("bench-rivals") })
+        let (root, scratch) = root_and_scratch("bench-rivals")?;
+        Ok(Self { sources: root.join("dev/bench/rivals"), scratch })
     }
 
     /// The folder that pins the versions of FastMCP.

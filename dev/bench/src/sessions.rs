@@ -9,8 +9,8 @@ use crate::contestant::{Contestant, Round, Running};
 use crate::cost::{memory, number};
 use crate::field::Field;
 use crate::figure::{Figure, median};
-use crate::host::Progress;
 use crate::pace::Pace;
+use crate::progress::Progress;
 use crate::server::Server;
 
 /// Measures the memory for each of a thousand idle sessions with their standing streams: P9.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use ridethrough_lab::install::{Manager, NotBrought};
+use ridethrough_testkit::place::root_and_scratch;
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -29,7 +30,7 @@ pub(crate) enum Installed {
 impl Harness {
     /// Installs the suite; an installation with unchanged pins is used as it is.
     pub(crate) async fn install() -> Result<Installed> {
-        let folder = scratch()?;
+        let (_, folder) = root_and_scratch("conformance")?;
         std::fs::create_dir_all(&folder)?;
         // The suite starts clients in a directory of its own, so the path must be absolute.
         let folder = folder.canonicalize()?;
@@ -130,18 +131,6 @@ impl Harness {
         let output = output.with_context(|| format!("the suite did not end within {limit:?}"))?;
         output.context("the suite does not start")
     }
-}
-
-/// Returns the folder below the target folder of the present build.
-fn scratch() -> Result<PathBuf> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.map_or_else(|| root().map(|root| root.join("target")), Ok)?;
-    Ok(target.join("conformance"))
-}
-
-fn root() -> Result<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.canonicalize().context("the repository is not where it was built")
 }
 
 /// Returns the Node that npm installed, or else that of the machine, if it is new enough.

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use ridethrough_testkit::run::{ended, or_interrupted};
 
 /// Our client in the official conformance suite.
 #[derive(Parser)]
@@ -63,18 +64,10 @@ async fn main() -> ExitCode {
         Command::Server { direct, through, revision } => {
             servers::run(servers::ServerOrder { direct, through, revision }).await
         }
-        // Dropping the run ends the suite that it started.
-        Command::Suite { scenario, write } => tokio::select! {
-            outcome = suite::run(suite::Order { scenario, write }) => outcome,
-            _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted; the suite was ended")),
-        },
-    };
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+        Command::Suite { scenario, write } => {
+            let run = suite::run(suite::Order { scenario, write });
+            or_interrupted(run, "the suite was ended").await
         }
-    }
+    };
+    ended(outcome)
 }

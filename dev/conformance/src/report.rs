@@ -3,7 +3,8 @@
 use std::fmt::{self, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use ridethrough_testkit::page::write_between_marks;
 
 use crate::published::{Mark, SDKS};
 use crate::scenario::{Leg, Scenario};
@@ -65,10 +66,7 @@ impl Report {
             eprintln!("{} is left as it is: not everything was played and passed", path.display());
             return Ok(());
         }
-        let page = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        let page = between(&page, &self.markdown());
-        let page = page.with_context(|| format!("{} has no markers", path.display()))?;
-        Ok(std::fs::write(path, page)?)
+        write_between_marks(path, "conformance", &self.markdown())
     }
 
     fn markdown(&self) -> String {
@@ -140,15 +138,6 @@ fn header(title: &str, more: impl Fn(&str) -> String) -> String {
     )
 }
 
-fn between(page: &str, tables: &str) -> Option<String> {
-    let (before, rest) = page.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n\n{tables}\n{END}{after}"))
-}
-
-const BEGIN: &str = "<!-- conformance: begin -->";
-const END: &str = "<!-- conformance: end -->";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,14 +167,6 @@ mod tests {
         assert!(page.contains("| without authorization, of 1 | 1 | 1 | 1 | 1 | 1 |"), "{page}");
         assert!(page.contains("| scored in 2026-07-28, of 1 | 1 | 31 | 9 | 31 | 31 |"), "{page}");
         assert!(page.contains("| everything, of 2 | 2 |"), "{page}");
-    }
-
-    #[test]
-    fn tables_replace_what_stood_between_the_markers() {
-        let page = format!("a\n{BEGIN}\nold\n{END}\nb");
-
-        assert_eq!(between(&page, "new\n"), Some(format!("a\n{BEGIN}\n\nnew\n\n{END}\nb")));
-        assert_eq!(between("no markers", "new"), None);
     }
 
     fn report(scenario: &Scenario, verdict: Verdict) -> Report {

@@ -17,8 +17,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Parser, Subcommand};
+use ridethrough_testkit::page::write_between_marks;
+use ridethrough_testkit::place::{ScratchFolder, beside, there};
+use ridethrough_testkit::run::ended;
 
 use differences::{Differences, Played};
 use run::RunOrder;
@@ -61,14 +64,7 @@ enum Command {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    match perform(Args::parse().command).await {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    ended(perform(Args::parse().command).await)
 }
 
 async fn perform(command: Command) -> Result<bool> {
@@ -76,20 +72,20 @@ async fn perform(command: Command) -> Result<bool> {
         backend::serve_lines().await?;
         return Ok(true);
     };
-    let beside = std::env::current_exe()?.with_file_name("ridethrough");
-    let program = door::is_there(&ridethrough.unwrap_or(beside))?;
-    let sequences: Vec<_> =
-        script::all().into_iter().filter(|it| it.name.contains(&line)).collect();
+    let program = ridethrough.map_or_else(|| beside("ridethrough"), |it| there(&it))?;
+    let mut sequences = script::all()?;
+    let all = sequences.len();
+    sequences.retain(|it| it.name.contains(&line));
     let (began, count) = (Instant::now(), sequences.len());
-    let folder = ScratchFolder::new()?;
+    let folder = ScratchFolder::new("fronts")?;
     let differences = Differences::read(ROWS)?;
-    let order = RunOrder { program, folder: folder.0.clone(), sequences, hosts };
+    let order = RunOrder { program, folder: folder.path().to_owned(), sequences, hosts };
     let played = play(order, &differences).await?;
     if full {
         print!("{}", table::in_full(&played));
     }
     if let Some(file) = table {
-        write_between_marks(&file, &table::markdown(&played, &differences))?;
+        write_between_marks(&file, "table", &table::markdown(&played, &differences))?;
     }
     if let Some(file) = rows {
         let head: String =
@@ -97,7 +93,7 @@ async fn perform(command: Command) -> Result<bool> {
         std::fs::write(&file, differences.rewritten(&head, &played))?;
     }
     let mut faults = differences.check(&played);
-    if count < script::all().len() {
+    if count < all {
         faults.retain(|it| !matches!(it, differences::Fault::Stray { .. }));
     }
     faults.iter().for_each(|fault| println!("{}", fault.report()));
@@ -119,7 +115,8 @@ async fn play(order: RunOrder, differences: &Differences) -> Result<Vec<Played>>
     let mut played = run::run(order).await?;
     let unfit: Vec<_> = played.iter().filter(|it| !differences.fits(it)).collect();
     let is_unfit = |name: &str| unfit.iter().any(|it| it.line == name);
-    let sequences: Vec<_> = script::all().into_iter().filter(|it| is_unfit(it.name)).collect();
+    let mut sequences = script::all()?;
+    sequences.retain(|it| is_unfit(it.name));
     if sequences.len() > MOST_AGAIN {
         return Ok(played);
     }
@@ -130,39 +127,7 @@ async fn play(order: RunOrder, differences: &Differences) -> Result<Vec<Played>>
     Ok(played)
 }
 
-/// Replaces what stands between the two marks of a file.
-fn write_between_marks(file: &PathBuf, table: &str) -> Result<()> {
-    let page = std::fs::read_to_string(file).context(file.display().to_string())?;
-    let parts = page
-        .split_once(BEGIN)
-        .and_then(|(before, rest)| rest.split_once(END).map(|(_, after)| (before, after)));
-    let (before, after) = parts.with_context(|| format!("`{}` has no marks", file.display()))?;
-    std::fs::write(file, format!("{before}{BEGIN}\n\n{table}\n{END}{after}"))?;
-    Ok(())
-}
-
-/// A folder for the files of the programs under test, which ends with the run.
-struct ScratchFolder(PathBuf);
-
-impl ScratchFolder {
-    fn new() -> Result<Self> {
-        let name = format!("ridethrough-fronts-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for ScratchFolder {
-    fn drop(&mut self) {
-        // What is left behind is in a folder for such things.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// The differences that are known.
 const ROWS: &str = include_str!("../differences.toml");
 /// So many lines are no accident.
 const MOST_AGAIN: usize = 5;
-const BEGIN: &str = "<!-- table: begin -->";
-const END: &str = "<!-- table: end -->";

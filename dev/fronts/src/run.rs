@@ -12,7 +12,7 @@ use crate::differences::Played;
 use crate::door::{Place, StandingDoor};
 use crate::normal;
 use crate::player::{self, Stage};
-use crate::script::Sequence;
+use crate::script::{Scope, Sequence};
 
 /// What is played, and with what.
 pub(crate) struct RunOrder {
@@ -46,7 +46,7 @@ pub(crate) async fn run(order: RunOrder) -> Result<Vec<Played>> {
         open: Mutex::default(),
     };
     let pairs = sequences.iter().enumerate().flat_map(|(number, sequence)| {
-        let is_meant = |it: &Place| it.behind == Era::Sessions || !sequence.is_of_door;
+        let is_meant = |it: &Place| it.behind == Era::Sessions || sequence.scope != Scope::Door;
         Place::ALL.into_iter().filter(is_meant).map(move |place| (number, sequence, place))
     });
     let playing = pairs.map(|(number, sequence, place)| {
@@ -66,7 +66,7 @@ pub(crate) async fn run(order: RunOrder) -> Result<Vec<Played>> {
 
 impl Stages {
     async fn play(&self, number: usize, sequence: &Sequence, place: Place) -> Result<Vec<String>> {
-        let is_alone = sequence.is_alone;
+        let is_alone = sequence.scope == Scope::Alone;
         let standing = if is_alone { None } else { self.take(place) };
         let playing = player::play(sequence, self.stage(number, place, standing));
         let played = playing.await;

@@ -1,14 +1,11 @@
 //! Calls through `ridethrough bridge`, as a host does that has started it.
-//!
-//! The host is written by hand: lines of JSON-RPC on stdin and stdout.
 
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use ridethrough_testkit::process::{LineHost, home};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::case::{Case, DEADLINE, Ended, GRACE, LIST_LIMIT};
@@ -23,7 +20,7 @@ pub(crate) struct BridgeProgram {
 impl BridgeProgram {
     /// Makes the call through a bridge of its own.
     pub(crate) async fn call(&self, url: &str, case: &Case) -> Ended {
-        let mut host = match timeout(DEADLINE + GRACE, Host::start(self, url)).await {
+        let mut host = match timeout(DEADLINE + GRACE, self.start(url)).await {
             Ok(Ok(host)) => host,
             Ok(Err(error)) => return Ended::NotMade(format!("{error:#}")),
             Err(_) => return Ended::NotMade("the bridge did not list the tools".to_owned()),
@@ -36,74 +33,26 @@ impl BridgeProgram {
             Err(_) => Ended::Hung,
         }
     }
-}
 
-/// A host and its bridge, which ends with it.
-struct Host {
-    _child: Child,
-    input: ChildStdin,
-    output: Lines<BufReader<ChildStdout>>,
-    last: u32,
-}
-
-impl Host {
-    async fn start(program: &BridgeProgram, url: &str) -> Result<Self> {
-        let mut child = command(&program.path, &program.home, url)
-            .spawn()
-            .with_context(|| format!("`{}` does not start", program.path.display()))?;
-        let input = child.stdin.take().context("a bridge has no input")?;
-        let output = child.stdout.take().context("a bridge has no output")?;
-        let output = BufReader::new(output).lines();
-        let mut host = Self { _child: child, input, output, last: 0 };
-        let info = json!({"name": "intermediaries", "version": "1"});
-        let initialize =
-            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
-        host.ask("initialize", &initialize).await?;
-        host.write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
+    /// Starts a bridge, and waits until its host has the tools.
+    async fn start(&self, url: &str) -> Result<LineHost> {
+        let mut command = Command::new(&self.path);
+        let deadline = DEADLINE.as_secs().to_string();
+        command.args(["bridge", "--silent", "--timeout", &deadline, url]).envs(home(&self.home));
+        let mut host = LineHost::start(&mut command)?;
+        host.greet("intermediaries").await?;
         // A host asks again until it has the tools.
-        while !host.lists().await? {}
+        while !lists(&mut host).await? {}
         Ok(host)
     }
-
-    /// Whether the tools were listed in time.
-    async fn lists(&mut self) -> Result<bool> {
-        match timeout(LIST_LIMIT, self.ask("tools/list", &json!({}))).await {
-            Ok(answer) => Ok(!answer?["result"]["tools"].is_null()),
-            Err(_) => Ok(false),
-        }
-    }
-
-    async fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
-        self.last += 1;
-        let id = self.last;
-        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
-            .await?;
-        loop {
-            let line = self.output.next_line().await?.context("the bridge ended")?;
-            let message: Value = serde_json::from_str(&line)?;
-            if message["id"] == id && message["method"].is_null() {
-                return Ok(message);
-            }
-        }
-    }
-
-    async fn write(&mut self, message: &Value) -> Result<()> {
-        self.input.write_all(format!("{message}\n").as_bytes()).await?;
-        Ok(self.input.flush().await?)
-    }
 }
 
-fn command(program: &Path, home: &Path, url: &str) -> Command {
-    let mut command = Command::new(program);
-    command
-        .args(["bridge", "--silent", "--timeout", &DEADLINE.as_secs().to_string(), url])
-        .env("HOME", home)
-        .envs(["CACHE", "CONFIG", "DATA", "STATE"].map(|it| (format!("XDG_{it}_HOME"), home)))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .kill_on_drop(true);
-    command
+/// Whether the tools were listed in time.
+async fn lists(host: &mut LineHost) -> Result<bool> {
+    match timeout(LIST_LIMIT, host.ask("tools/list", &json!({}))).await {
+        Ok(answer) => Ok(!answer?["result"]["tools"].is_null()),
+        Err(_) => Ok(false),
+    }
 }
 
 /// Reads what a host was told. Doubt comes as a result that models read, or as an error.

@@ -17,7 +17,7 @@ pub(crate) async fn prepare(
     wanted: Vec<&'static Setup>,
 ) -> Result<(Vec<&'static Setup>, Vec<String>)> {
     let missing: BTreeSet<_> =
-        wanted.iter().filter(|it| !is_ready(it)).flat_map(|it| it.packages).copied().collect();
+        wanted.iter().filter(|it| !is_ready(it)).flat_map(|it| &it.packages).collect();
     let why = if missing.is_empty() { None } else { install(&missing).await.err() };
     let why = why.map_or_else(|| "it is not installed".to_owned(), |why| format!("{why:#}"));
     let (ready, absent): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|it| is_ready(it));
@@ -35,14 +35,13 @@ fn has_package(name: &str) -> bool {
     folder.join(format!("{name}.list")).exists()
 }
 
-async fn install(packages: &BTreeSet<&str>) -> Result<()> {
+async fn install(packages: &BTreeSet<&String>) -> Result<()> {
     anyhow::ensure!(
         is_root() && Path::new("/usr/bin/apt-get").exists(),
         "only root installs it by `apt-get`"
     );
     let _services = NoServices::here()?;
-    let mut names: Vec<_> = packages.iter().copied().collect();
-    names.sort_unstable();
+    let names: Vec<_> = packages.iter().map(|it| it.as_str()).collect();
     let command = Command::new("apt-get")
         .args(["install", "-y", "-q", "--no-install-recommends"])
         .args(&names)

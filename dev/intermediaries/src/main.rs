@@ -7,7 +7,6 @@
 mod backend;
 mod bridge;
 mod case;
-mod counts;
 mod install;
 mod library;
 mod outage;
@@ -23,13 +22,14 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
+use ridethrough_testkit::place::{ScratchFolder, beside, there};
+use ridethrough_testkit::run::{ended, or_interrupted};
 use serde_json::Value;
-use tokio::signal::unix::{SignalKind, signal};
 
 use case::{Caller, Era};
 use outage::OutageOrder;
 use proxies::{Setup, Variant};
-use run::{RunOrder, ScratchFolder};
+use run::RunOrder;
 use way::Way;
 
 /// Reverse proxies of Debian between our client and a server that fails after its tool ran.
@@ -78,20 +78,12 @@ enum Command {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let scratch = ScratchFolder::new();
-    let outcome = or_interrupted(perform(Args::parse().command, &scratch)).await;
-    drop(scratch);
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    let run = perform(Args::parse().command);
+    ended(or_interrupted(run, "all proxies were ended").await)
 }
 
-async fn perform(command: Command, scratch: &ScratchFolder) -> Result<bool> {
+async fn perform(command: Command) -> Result<bool> {
+    let scratch = ScratchFolder::new("intermediaries")?;
     let folder = scratch.path().to_owned();
     match command {
         Command::Outage { proxy, era } => {
@@ -107,14 +99,15 @@ async fn perform(command: Command, scratch: &ScratchFolder) -> Result<bool> {
         }
         Command::Run { sample, proxy, way, caller, ridethrough, json } => {
             let step = if sample { SAMPLED } else { 1 };
-            let ways = Way::ALL.into_iter().step_by(step).filter(|it| it.name().contains(&way));
+            let ways = Way::ALL.iter().copied().step_by(step);
+            let ways = ways.filter(|it| it.name().contains(&way));
             let callers =
                 caller.map_or_else(|| vec![Caller::Library, Caller::Bridge], |it| vec![it]);
             let order = RunOrder {
                 setups: setups(&proxy, sample),
                 ways: ways.collect(),
                 callers,
-                program: ridethrough.map_or_else(beside, Ok)?,
+                program: ridethrough.map_or_else(|| beside("ridethrough"), |it| there(&it))?,
                 folder,
             };
             let report = run::run(&order).await?;
@@ -131,29 +124,11 @@ async fn perform(command: Command, scratch: &ScratchFolder) -> Result<bool> {
 /// Returns the setups that the arguments mean.
 fn setups(named: &[String], is_sample: bool) -> Vec<&'static Setup> {
     let is_sampled = |it: &Setup| {
-        it.variant == Variant::Defaults && ["haproxy", "nginx", "varnish"].contains(&it.proxy)
+        it.variant == Variant::Defaults && ["haproxy", "nginx", "varnish"].contains(&&*it.kind.name)
     };
     let is_named =
         |it: &Setup| named.is_empty() || named.iter().any(|name| it.label().contains(name));
     proxies::all().filter(|it| is_named(it) && (!is_sample || is_sampled(it))).collect()
-}
-
-/// Returns the program `ridethrough` that was built beside this one.
-fn beside() -> Result<PathBuf> {
-    let path = std::env::current_exe()?.with_file_name("ridethrough");
-    path.canonicalize().with_context(|| {
-        format!("there is no `{}`; build it with `cargo build -p ridethrough-cli`", path.display())
-    })
-}
-
-/// Runs `run` until Ctrl-C or SIGTERM. Dropping a run ends the proxies that it started.
-async fn or_interrupted(run: impl Future<Output = Result<bool>>) -> Result<bool> {
-    let mut asked_to_end = signal(SignalKind::terminate())?;
-    tokio::select! {
-        outcome = run => outcome,
-        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted; all proxies were ended")),
-        _ = asked_to_end.recv() => Err(anyhow::anyhow!("asked to end; all proxies were ended")),
-    }
 }
 
 /// A short run plays one way of so many.

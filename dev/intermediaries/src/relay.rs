@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::counts::Counts;
+use crate::backend::Counts;
 
 /// A relay before one proxy. Dropping it closes its port.
 pub(crate) struct Relay {

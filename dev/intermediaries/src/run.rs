@@ -1,6 +1,6 @@
 //! Plays the calls: several proxies at once, several calls through each, and what hits others alone.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -128,7 +128,7 @@ impl Run<'_> {
 
 /// Returns how many calls go through one proxy at once.
 fn at_once(setup: &Setup, phase: Phase) -> usize {
-    match (phase, setup.variant) {
+    match (phase, &setup.variant) {
         (Phase::Alone, _) => 1,
         // A proxy that watches its backend takes it out when many calls fail at once.
         (Phase::Together, Variant::Manual) => CALLS_AT_ONCE / 4,
@@ -173,28 +173,6 @@ fn cases(order: &RunOrder) -> Vec<Case> {
         }
     }
     cases
-}
-
-/// Removes the folder of a run when it is dropped.
-pub(crate) struct ScratchFolder(PathBuf);
-
-impl ScratchFolder {
-    pub(crate) fn new() -> Self {
-        Self(
-            std::env::temp_dir().join(format!("ridethrough-intermediaries-{}", std::process::id())),
-        )
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for ScratchFolder {
-    fn drop(&mut self) {
-        // A run that never began has none.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 const ERAS: [Era; 2] = [Era::Sessions, Era::Stateless];

@@ -1,40 +1,5 @@
 //! The ways in which the backend fails after its tool ran.
 
-use std::fmt;
-
-/// A way to fail. A call names it in its arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Way {
-    BareHint,
-    BareUnavailable,
-    CloseWithoutByte,
-    Crash,
-    CutInEvent,
-    EmptyStream,
-    Garbage,
-    GzipLie,
-    HalfBody,
-    HalfBodyReset,
-    HalfChunkedBody,
-    HalfHead,
-    HeadOf1M,
-    HeadOf64K,
-    InterimForever,
-    InvalidChunkSize,
-    LargeAnswer,
-    LengthTooLong,
-    LengthTooShort,
-    NoHead,
-    OwnBadGateway,
-    PageOf500,
-    ResetBeforeHead,
-    Rpc500WithoutId,
-    SlowBody,
-    SlowHead,
-    SqlError,
-    TwoLengths,
-}
-
 /// When a way is played, in the order of the phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -45,47 +10,67 @@ pub(crate) enum Phase {
     Last,
 }
 
-impl Way {
-    /// Every way. The short run plays each third of them, and none that is played alone or last.
-    pub(crate) const ALL: [Self; 28] = [
-        Self::BareHint,
-        Self::ResetBeforeHead,
-        Self::HeadOf64K,
-        Self::SlowHead,
-        Self::HalfBody,
-        Self::PageOf500,
-        Self::TwoLengths,
-        Self::HalfChunkedBody,
-        Self::EmptyStream,
-        Self::Garbage,
-        Self::BareUnavailable,
-        Self::CloseWithoutByte,
-        Self::LengthTooShort,
-        Self::HalfHead,
-        Self::CutInEvent,
-        Self::Rpc500WithoutId,
-        Self::HalfBodyReset,
-        Self::InterimForever,
-        Self::HeadOf1M,
-        Self::InvalidChunkSize,
-        Self::LargeAnswer,
-        Self::LengthTooLong,
-        Self::NoHead,
-        Self::OwnBadGateway,
-        Self::SlowBody,
-        Self::SqlError,
-        Self::Crash,
-        Self::GzipLie,
-    ];
+macro_rules! ways {
+    ($($way:ident $name:literal,)*) => {
+        /// A way to fail. A call names it in its arguments. The short run plays each third of them, in this order, and
+        /// none that is played alone or last.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Way {
+            $($way,)*
+        }
 
+        impl Way {
+            pub(crate) const ALL: &[Self] = &[$(Self::$way,)*];
+
+            pub(crate) const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$way => $name,)*
+                }
+            }
+        }
+    };
+}
+
+ways! {
+    BareHint "503 with Retry-After",
+    ResetBeforeHead "reset before the head",
+    HeadOf64K "head of 64 KiB",
+    SlowHead "slow head",
+    HalfBody "half a body",
+    PageOf500 "500 with a page",
+    TwoLengths "two lengths",
+    HalfChunkedBody "half a chunked body",
+    EmptyStream "stream without the answer",
+    Garbage "garbage for a head",
+    BareUnavailable "bare 503",
+    CloseWithoutByte "closes without a byte",
+    LengthTooShort "length too short",
+    HalfHead "half a head",
+    CutInEvent "stream cut in mid-event",
+    Rpc500WithoutId "500 with an error without id",
+    HalfBodyReset "half a body and a reset",
+    InterimForever "1xx for ever",
+    HeadOf1M "head of 1 MiB",
+    InvalidChunkSize "invalid chunk size",
+    LargeAnswer "answer of 2 MB",
+    LengthTooLong "length too long",
+    NoHead "page without a head",
+    OwnBadGateway "502 of its own",
+    SlowBody "slow body",
+    SqlError "quotes an SQL error",
+    Crash "crash",
+    GzipLie "gzip that is none",
+}
+
+impl Way {
     /// Returns the way of this number.
     pub(crate) fn numbered(number: u64) -> Option<Self> {
         Self::ALL.get(usize::try_from(number).ok()?).copied()
     }
 
     /// Returns the number by which a call names it: rules that read requests take no offence at a number.
-    pub(crate) fn number(self) -> Option<usize> {
-        Self::ALL.into_iter().position(|way| way == self)
+    pub(crate) const fn number(self) -> usize {
+        self as usize
     }
 
     /// Returns when it is played: some ways hit the calls of others, too.
@@ -97,45 +82,6 @@ impl Way {
             _ => Phase::Together,
         }
     }
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::BareHint => "503 with Retry-After",
-            Self::BareUnavailable => "bare 503",
-            Self::CloseWithoutByte => "closes without a byte",
-            Self::Crash => "crash",
-            Self::CutInEvent => "stream cut in mid-event",
-            Self::EmptyStream => "stream without the answer",
-            Self::Garbage => "garbage for a head",
-            Self::GzipLie => "gzip that is none",
-            Self::HalfBody => "half a body",
-            Self::HalfBodyReset => "half a body and a reset",
-            Self::HalfChunkedBody => "half a chunked body",
-            Self::HalfHead => "half a head",
-            Self::HeadOf1M => "head of 1 MiB",
-            Self::HeadOf64K => "head of 64 KiB",
-            Self::InterimForever => "1xx for ever",
-            Self::InvalidChunkSize => "invalid chunk size",
-            Self::LargeAnswer => "answer of 2 MB",
-            Self::LengthTooLong => "length too long",
-            Self::LengthTooShort => "length too short",
-            Self::NoHead => "page without a head",
-            Self::OwnBadGateway => "502 of its own",
-            Self::PageOf500 => "500 with a page",
-            Self::ResetBeforeHead => "reset before the head",
-            Self::Rpc500WithoutId => "500 with an error without id",
-            Self::SlowBody => "slow body",
-            Self::SlowHead => "slow head",
-            Self::SqlError => "quotes an SQL error",
-            Self::TwoLengths => "two lengths",
-        }
-    }
-}
-
-impl fmt::Display for Way {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 #[cfg(test)]
@@ -146,17 +92,17 @@ mod tests {
 
     #[test]
     fn the_short_run_waits_for_no_way_that_is_played_apart() {
-        assert!(Way::ALL.into_iter().step_by(3).all(|way| way.phase() == Phase::Together));
+        assert!(Way::ALL.iter().step_by(3).all(|way| way.phase() == Phase::Together));
     }
 
     #[test]
     fn each_way_has_a_name_and_a_number_of_its_own() {
         let names: BTreeSet<_> = Way::ALL.iter().map(|way| way.name()).collect();
 
-        assert_eq!(names.len(), Way::ALL.len());
+        assert_eq!((names.len(), Way::ALL.len()), (28, 28));
         for (number, way) in (0..).zip(Way::ALL) {
-            assert_eq!(Way::numbered(number), Some(way));
-            assert_eq!(way.number(), usize::try_from(number).ok());
+            assert_eq!(Way::numbered(number), Some(*way));
+            assert_eq!(u64::try_from(way.number()), Ok(number));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ridethrough::{Client, ClientBuilder, Era};
-use tokio::time::{Instant, sleep};
+use ridethrough_testkit::run::until;
 
 use crate::catalog::Server;
 use crate::host::{Host, HostEras, HostRecipe};
@@ -198,13 +198,8 @@ impl Bench {
 
     /// Waits until the ledger has this note about a key.
     pub(crate) async fn notes(&self, what: &str, key: &str) -> Verdict {
-        let began = Instant::now();
-        while self.noted(what, key) == 0 {
-            if began.elapsed() > Duration::from_secs(3) {
-                return Err(format!("the server did not note `{what}` within 3 s"));
-            }
-            sleep(Duration::from_millis(10)).await;
-        }
-        Ok(())
+        let (within, pause) = (Duration::from_secs(3), Duration::from_millis(10));
+        let is_noted = until(within, pause, || self.noted(what, key) > 0).await;
+        expect(is_noted, || format!("the server did not note `{what}` within 3 s"))
     }
 }

@@ -98,94 +98,68 @@ const EVERYTHING: Installer = Installer::Npm {
 pub(crate) const NPM_PINS: &[&str] = &["package.json", "package-lock.json"];
 pub(crate) const PIP_PINS: &[&str] = &["requirements.txt", "constraints.txt"];
 
+/// A server without a host, of the legacy era, which a short run leaves out.
+const PYTHON: Server = Server {
+    name: "",
+    pins: PIP_PINS,
+    package: "mcp",
+    installer: PIP,
+    surface: Surface::Ours,
+    asked: Asked::Everything,
+    newest: Era::Legacy,
+    host: None,
+    short_run: ShortRun::None,
+};
+const TYPESCRIPT: Server = Server { pins: NPM_PINS, installer: SCRIPT, ..PYTHON };
+
 pub(crate) const SERVERS: &[Server] = &[
     Server {
         name: "python",
-        pins: PIP_PINS,
-        package: "mcp",
-        installer: PIP,
-        surface: Surface::Ours,
-        asked: Asked::Everything,
         newest: Era::Modern,
         host: Some("host.py"),
         short_run: ShortRun::All,
+        ..PYTHON
     },
-    Server {
-        name: "python-1",
-        pins: PIP_PINS,
-        package: "mcp",
-        installer: PIP,
-        surface: Surface::Ours,
-        asked: Asked::Everything,
-        newest: Era::Legacy,
-        host: None,
-        short_run: ShortRun::None,
-    },
-    Server {
-        name: "fastmcp",
-        pins: PIP_PINS,
-        package: "fastmcp",
-        installer: PIP,
-        surface: Surface::Ours,
-        asked: Asked::Everything,
-        newest: Era::Modern,
-        host: None,
-        short_run: ShortRun::None,
-    },
+    Server { name: "python-1", ..PYTHON },
+    Server { name: "fastmcp", package: "fastmcp", newest: Era::Modern, ..PYTHON },
     Server {
         name: "typescript",
-        pins: NPM_PINS,
         package: "@modelcontextprotocol/sdk",
-        installer: SCRIPT,
-        surface: Surface::Ours,
-        asked: Asked::Everything,
-        newest: Era::Legacy,
         host: Some("host.mjs"),
         short_run: ShortRun::All,
+        ..TYPESCRIPT
     },
     Server {
         name: "typescript-split",
-        pins: NPM_PINS,
         package: "@modelcontextprotocol/server",
-        installer: SCRIPT,
-        surface: Surface::Ours,
-        asked: Asked::Everything,
         newest: Era::Modern,
         host: Some("host.mjs"),
         short_run: ShortRun::Stateless,
+        ..TYPESCRIPT
     },
     Server {
         name: "everything",
-        pins: NPM_PINS,
         package: "@modelcontextprotocol/server-everything",
         installer: EVERYTHING,
         surface: Surface::Everything,
-        asked: Asked::Everything,
-        newest: Era::Legacy,
-        host: None,
-        short_run: ShortRun::None,
+        ..TYPESCRIPT
     },
     Server {
         name: "rmcp",
         pins: &["Cargo.toml"],
         package: "rmcp",
         installer: Installer::Beside { program: "interop-rmcp" },
-        surface: Surface::Ours,
-        asked: Asked::Everything,
         newest: Era::Modern,
-        host: None,
         short_run: ShortRun::All,
+        ..PYTHON
     },
     Server {
         name: "go-recorded",
         pins: &["shapes.json"],
         package: "go-sdk",
         installer: Installer::None,
-        surface: Surface::Ours,
         asked: Asked::Sessions,
-        newest: Era::Legacy,
-        host: None,
-        short_run: ShortRun::None,
+        ..PYTHON
     },
 ];
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use ridethrough::Era;
+use ridethrough_testkit::process::{signal, start};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -16,7 +17,6 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::partner::{Verdict, expect, short, words};
-use crate::process::signal;
 use crate::surface::Question;
 
 /// How a host is started, and what it starts.
@@ -88,17 +88,9 @@ impl Host {
     fn spawned(recipe: &HostRecipe, mut command: Command, era: Era) -> Result<Self> {
         let log = File::options().create(true).append(true).open(&recipe.log)?;
         let bridge_id = recipe.folder.join("bridge.pid");
-        let started = command
-            .env("INTEROP_HOST_ERA", format!("{era:?}"))
-            .current_dir(&recipe.folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn();
-        let mut child =
-            started.with_context(|| format!("`{}` does not start", recipe.program.display()))?;
+        command.env("INTEROP_HOST_ERA", format!("{era:?}")).current_dir(&recipe.folder);
+        command.process_group(0);
+        let mut child = start(&mut command, Stdio::piped(), Stdio::piped(), log.into())?;
         let writer = child.stdin.take().context("it has no input")?;
         let output = child.stdout.take().context("it has no output")?;
         let said = HostLines::default();

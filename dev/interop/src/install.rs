@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use ridethrough_lab::install::NotBrought;
 use ridethrough_lab::rivals::pinned;
+use ridethrough_testkit::place::{beside, root_and_scratch};
 use tokio::time::{Instant, sleep};
 
 use crate::catalog::{Installer, Package, Server};
@@ -35,11 +36,8 @@ pub(crate) struct Places {
 impl Places {
     /// Finds the folders; the scratch folder is below the target folder of the present build.
     pub(crate) fn find() -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let root = root.canonicalize().context("the repository is not where it was built")?;
-        let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-        let target = target.unwrap_or_else(|| root.join("target"));
-        Ok(Self { sources: root.join("dev/interop/servers"), scratch: target.join("interop") })
+        let (root, scratch) = root_and_scratch("interop")?;
+        Ok(Self { sources: root.join("dev/interop/servers"), scratch })
     }
 
     /// Returns the version of a package that its pins name.
@@ -167,15 +165,5 @@ fn recipe(installer: Installer, folder: &Path) -> Result<Recipe> {
         announces,
         only: None,
         settings: &[],
-    })
-}
-
-/// Returns the path of a program of this workspace that was built beside this one.
-pub(crate) fn beside(program: &str) -> Result<PathBuf> {
-    let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
-    let path = std::env::current_exe()?.with_file_name(name);
-    // A server has a working directory of its own, so the path must be absolute.
-    path.canonicalize().with_context(|| {
-        format!("there is no `{}`; build it with `cargo build --workspace --bins`", path.display())
     })
 }

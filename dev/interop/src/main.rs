@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tokio::signal::unix::{SignalKind, signal};
+use ridethrough_testkit::run::{ended, or_interrupted};
 
 use catalog::{Server, ShortRun};
 
@@ -119,40 +119,32 @@ enum Command {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let order = match Args::parse().command {
+    ended(match Args::parse().command {
+        Command::LogIn { url, folder, by } => chromium::log_in(&url, folder, by).await,
+        Command::RecordedGo => recorded::serve().await.map(|()| true),
+        command => or_interrupted(perform(command), "all servers were ended").await,
+    })
+}
+
+async fn perform(command: Command) -> anyhow::Result<bool> {
+    match command {
         Command::Authorization { check, table } => {
-            let order = authorization::AuthorizationOrder { check, table };
-            return ended(or_interrupted(authorization::run(order)).await);
+            authorization::run(authorization::AuthorizationOrder { check, table }).await
         }
-        Command::Chromium => return ended(or_interrupted(chromium::run()).await),
+        Command::Chromium => chromium::run().await,
         Command::Gateway { all, feature, ridethrough, table } => {
-            let order = gateway::GatewayOrder { all, feature, ridethrough, table };
-            return ended(or_interrupted(gateway::run(order)).await);
+            gateway::run(gateway::GatewayOrder { all, feature, ridethrough, table }).await
         }
         Command::GatewaySuite { server, ridethrough, conformance } => {
-            let run = gateway::run_suite(&server, ridethrough, conformance);
-            return ended(or_interrupted(run).await);
+            gateway::run_suite(&server, ridethrough, conformance).await
         }
-        Command::LogIn { url, folder, by } => {
-            return ended(chromium::log_in(&url, folder, by).await);
-        }
-        Command::RecordedGo => return ended(recorded::serve().await.map(|()| true)),
         Command::Run { all, server, check, bridge, table, sessions, json } => {
             let is_short = !all && server.is_empty();
             let servers = servers(all, server);
-            run::RunOrder { servers, is_short, check, bridge, table, sessions, json }
+            let order = run::RunOrder { servers, is_short, check, bridge, table, sessions, json };
+            run::run(order).await
         }
-    };
-    ended(or_interrupted(run::run(order)).await)
-}
-
-/// Runs `run` until Ctrl-C or SIGTERM. Dropping a run ends the servers that it started.
-async fn or_interrupted(run: impl Future<Output = anyhow::Result<bool>>) -> anyhow::Result<bool> {
-    let mut asked_to_end = signal(SignalKind::terminate())?;
-    tokio::select! {
-        outcome = run => outcome,
-        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted; all servers were ended")),
-        _ = asked_to_end.recv() => Err(anyhow::anyhow!("asked to end; all servers were ended")),
+        Command::LogIn { .. } | Command::RecordedGo => unreachable!("a server of a run"),
     }
 }
 
@@ -163,17 +155,6 @@ fn servers(all: bool, named: Vec<&'static Server>) -> Vec<&'static Server> {
         (true, _) => servers.collect(),
         (false, true) => servers.filter(|server| server.short_run != ShortRun::None).collect(),
         (false, false) => named,
-    }
-}
-
-fn ended(outcome: anyhow::Result<bool>) -> ExitCode {
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use ridethrough::Era;
+use ridethrough_testkit::process::{signal, start};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
@@ -84,20 +85,16 @@ impl Process {
 
     async fn start_on(recipe: Recipe, port: u16) -> Result<Self> {
         let log = File::options().create(true).append(true).open(&recipe.log)?;
-        let child = Command::new(&recipe.program)
+        let mut command = Command::new(&recipe.program);
+        command
             .args(&recipe.arguments)
             .current_dir(&recipe.folder)
             .env("PORT", port.to_string())
             .env("INTEROP_ERA", recipe.only.map(|era| format!("{era:?}")).unwrap_or_default())
             .env("INTEROP_LEDGER", &recipe.ledger)
             .envs(recipe.settings.iter().copied())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| format!("`{}` does not start", recipe.program.display()))?;
+            .process_group(0);
+        let child = start(&mut command, Stdio::null(), Stdio::piped(), log.into())?;
         let mut process = Self { recipe, child, port };
         let ready = timeout(READY_LIMIT, process.ready()).await;
         let log = process.recipe.log.display().to_string();
@@ -194,15 +191,6 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.signal("KILL");
     }
-}
-
-/// Sends a signal to a process, or to a group (`-1234`); returns whether there was one.
-pub(crate) fn signal(name: &str, id: &str) -> bool {
-    let kill = std::process::Command::new("kill")
-        .args([&format!("-{name}"), "--", id])
-        .stderr(Stdio::null())
-        .status();
-    kill.is_ok_and(|status| status.success())
 }
 
 /// Returns the port in `listening on http://127.0.0.1:1234/mcp`.

@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use ridethrough_testkit::http::{Connection, Request, read};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -64,25 +65,25 @@ impl Session {
 }
 
 impl Replay {
-    async fn carry(&self, mut connection: TcpStream) -> Result<()> {
-        connection.set_nodelay(true)?;
-        let mut bytes = Vec::new();
-        while let Some(request) = read(&mut connection, &mut bytes).await? {
+    async fn carry(&self, stream: TcpStream) -> Result<()> {
+        stream.set_nodelay(true)?;
+        let mut connection = Connection::new(stream);
+        while let Some(request) = read(&mut connection).await? {
             let answer = self.answer(&request).await;
             connection.write_all(answer.as_bytes()).await?;
-            if request.header("connection") == Some("close") {
+            if !request.is_persistent {
                 break;
             }
         }
         Ok(())
     }
 
-    async fn answer(&self, request: &RecordedRequest) -> String {
+    async fn answer(&self, request: &Request) -> String {
         let id = request.header("mcp-session-id");
         let session = id.and_then(|id| self.sessions().get(id).cloned());
         match (request.method.as_str(), id, session) {
-            ("POST", None, _) => self.open(&request.message),
-            ("POST", _, Some(session)) => self.post(&session, &request.message).await,
+            ("POST", None, _) => self.open(&request.json()),
+            ("POST", _, Some(session)) => self.post(&session, &request.json()).await,
             ("GET", _, Some(session)) => {
                 session.closed().await;
                 self.shape("call_that_the_session_ended_under")
@@ -235,43 +236,6 @@ fn is_json() -> bool {
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
-}
-
-struct RecordedRequest {
-    method: String,
-    headers: HashMap<String, String>,
-    message: Value,
-}
-
-impl RecordedRequest {
-    fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name).map(String::as_str)
-    }
-}
-
-/// Reads the next request of a connection, if there is one; `bytes` keeps what came after it.
-async fn read(connection: &mut TcpStream, bytes: &mut Vec<u8>) -> Result<Option<RecordedRequest>> {
-    loop {
-        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-            let mut lines = head.lines();
-            let method = lines.next().and_then(|line| line.split(' ').next()).unwrap_or_default();
-            let headers: HashMap<_, _> = lines
-                .filter_map(|line| line.split_once(':'))
-                .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
-                .collect();
-            let length = headers.get("content-length").and_then(|it| it.parse().ok()).unwrap_or(0);
-            let whole = end + 4 + length;
-            if bytes.len() >= whole {
-                let message = serde_json::from_slice(&bytes[end + 4..whole]).unwrap_or_default();
-                bytes.drain(..whole);
-                return Ok(Some(RecordedRequest { method: method.to_owned(), headers, message }));
-            }
-        }
-        if connection.read_buf(bytes).await? == 0 {
-            return Ok(None);
-        }
-    }
 }
 
 const SHAPES: &str = include_str!("../servers/go-recorded/shapes.json");

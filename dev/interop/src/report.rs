@@ -3,7 +3,8 @@
 use std::fmt::{self, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use ridethrough_testkit::page::write_between_marks;
 use serde_json::json;
 
 use crate::catalog::{Package, SERVERS};
@@ -177,17 +178,14 @@ impl Report {
         text
     }
 
-    /// Writes the table between two markers of a file, if it is complete and has no failure.
-    pub(crate) fn write_into(&self, path: &Path, markers: Markers) -> Result<()> {
+    /// Writes the table between two marks of a file, if it is complete and has no failure.
+    pub(crate) fn write_into(&self, path: &Path, marks: &str) -> Result<()> {
         let is_whole = self.columns.iter().all(|column| column.skipped.is_none());
         if !is_whole || !self.is_good() {
             eprintln!("{} is left as it is: not every check was passed", path.display());
             return Ok(());
         }
-        let page = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        let page = between(&page, markers, &self.markdown());
-        let page = page.with_context(|| format!("{} has no markers", path.display()))?;
-        Ok(std::fs::write(path, page)?)
+        write_between_marks(path, marks, &self.markdown())
     }
 
     /// Writes what servers say of lost sessions between its two markers, if all of them were asked. What a
@@ -198,10 +196,7 @@ impl Report {
             return Ok(());
         }
         let servers = self.columns.iter().map(|it| (it.server, it.said.as_slice()));
-        let page = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        let page = between(&page, SESSIONS, &said::markdown(servers));
-        let page = page.with_context(|| format!("{} has no markers", path.display()))?;
-        Ok(std::fs::write(path, page)?)
+        write_between_marks(path, "sessions", &said::markdown(servers))
     }
 }
 
@@ -213,20 +208,6 @@ fn note<'a>(notes: &mut Vec<&'a str>, reason: &'a str) -> usize {
         notes.len() - 1
     }) + 1
 }
-
-/// The lines between which a table is written.
-pub(crate) type Markers = (&'static str, &'static str);
-
-fn between(page: &str, (begin, end): Markers, table: &str) -> Option<String> {
-    let (before, rest) = page.split_once(begin)?;
-    let (_, after) = rest.split_once(end)?;
-    Some(format!("{before}{begin}\n\n{table}\n\n{end}{after}"))
-}
-
-pub(crate) const TABLE: Markers = ("<!-- interop: begin -->", "<!-- interop: end -->");
-pub(crate) const AUTHORIZATION: Markers =
-    ("<!-- authorization: begin -->", "<!-- authorization: end -->");
-const SESSIONS: Markers = ("<!-- sessions: begin -->", "<!-- sessions: end -->");
 
 #[cfg(test)]
 mod tests {
@@ -257,16 +238,5 @@ mod tests {
 
         assert!(report.is_good());
         assert!(report.summary().ends_with("; python skipped: pip is missing"));
-    }
-
-    #[test]
-    fn a_table_replaces_what_stood_between_the_markers() {
-        let (begin, end) = TABLE;
-        let page = format!("a\n{begin}\nold\n{end}\nb");
-
-        let new = between(&page, TABLE, "new");
-
-        assert_eq!(new, Some(format!("a\n{begin}\n\nnew\n\n{end}\nb")));
-        assert_eq!(between("no markers", TABLE, "new"), None);
     }
 }

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use futures_util::TryFutureExt;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use ridethrough::Era;
+use ridethrough_testkit::place::{beside, there};
 use tokio::time::{Instant, timeout};
 
 use crate::bench::Bench;
@@ -14,8 +15,9 @@ use crate::catalog::{Asked, Server, ShortRun};
 use crate::checks::{CHECKS, Check};
 use crate::install::{Installed, Places, host};
 use crate::limits::{Limit, NO_HOST, NOT_STATELESS, limit};
+use crate::partner::Verdict;
 use crate::process::Process;
-use crate::report::{Column, Outcome, Report, TABLE};
+use crate::report::{Column, Outcome, Report};
 
 /// The settings of a run.
 pub(crate) struct RunOrder {
@@ -55,7 +57,7 @@ pub(crate) async fn run(order: RunOrder) -> Result<bool> {
         std::fs::write(path, report.json())?;
     }
     if let Some(path) = &order.table {
-        report.write_into(path, TABLE)?;
+        report.write_into(path, "interop")?;
     }
     if let Some(path) = &order.sessions {
         report.write_sessions_into(path)?;
@@ -115,20 +117,10 @@ fn is_asked(server: &Server, check: &Check, is_short: bool) -> bool {
 
 /// Returns the program whose bridge hosts start: the one that was named, or the one beside this program.
 pub(crate) fn bridge(named: Option<PathBuf>) -> Result<PathBuf> {
-    let beside = || -> std::io::Result<_> {
-        let name = format!("ridethrough{}", std::env::consts::EXE_SUFFIX);
-        Ok(std::env::current_exe()?.with_file_name(name))
-    };
-    let path = named.map_or_else(beside, Ok).context("this program does not know its own path")?;
-    // A host has a working directory of its own, so the path must be absolute.
-    path.canonicalize().with_context(|| {
-        let path = path.display();
-        format!("there is no `{path}`, which hosts would start; build it with `cargo build -p ridethrough-cli`, or name it with `--bridge`")
-    })
+    named.map_or_else(|| beside("ridethrough"), |it| there(&it))
 }
 
 async fn ask(server: &Server, check: &Check, bench: Bench) -> Outcome {
-    let began = Instant::now();
     if check.is_of_a_host() && server.host.is_none() {
         return Outcome::Limit(NO_HOST);
     }
@@ -139,7 +131,18 @@ async fn ask(server: &Server, check: &Check, bench: Bench) -> Outcome {
     if let Some(Limit { reason, is_asked: false, .. }) = limit {
         return Outcome::Limit(reason);
     }
-    let verdict = timeout(CHECK_LIMIT, (check.run)(bench)).await;
+    judged((check.run)(bench), limit, server.name, &check.sentence()).await
+}
+
+/// Runs a check, and returns what came of it. A slow one and a bad one are told at once.
+pub(crate) async fn judged(
+    run: impl Future<Output = Verdict>,
+    limit: Option<&Limit>,
+    server: &str,
+    check: &str,
+) -> Outcome {
+    let began = Instant::now();
+    let verdict = timeout(CHECK_LIMIT, run).await;
     let verdict = verdict.unwrap_or_else(|_| Err("it did not end within 60 s".to_owned()));
     let outcome = match (verdict, limit) {
         (Ok(()), None) => Outcome::Passed,
@@ -150,7 +153,7 @@ async fn ask(server: &Server, check: &Check, bench: Bench) -> Outcome {
     let elapsed = began.elapsed();
     if elapsed > Duration::from_secs(2) || outcome.is_bad() {
         let seconds = elapsed.as_secs_f64();
-        eprintln!("{}: {}: {outcome} ({seconds:.1} s)", server.name, check.sentence());
+        eprintln!("{server}: {check}: {outcome} ({seconds:.1} s)");
     }
     outcome
 }

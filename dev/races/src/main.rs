@@ -5,7 +5,6 @@
 //! cannot run the race, which the last line says), 1 one was broken, 2 wrong usage.
 
 mod authorization;
-mod http;
 mod process;
 mod race;
 mod server;
@@ -17,6 +16,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use ridethrough_testkit::run::{ended, or_interrupted};
 
 use race::{Race, Size};
 use verdict::Way;
@@ -62,22 +62,11 @@ async fn main() -> ExitCode {
                 token_life: Duration::from_secs(2),
             };
             let ways = if way.is_empty() { Way::value_variants().to_vec() } else { way };
-            // Dropping a race ends its processes.
-            tokio::select! {
-                outcome = run(&ways, size) => outcome,
-                _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted; all processes were ended")),
-            }
+            or_interrupted(run(&ways, size), "all processes were ended").await
         }
         Command::Worker(task) => worker::work(task).await.map(|()| true),
     };
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    ended(outcome)
 }
 
 async fn run(ways: &[Way], size: Size) -> anyhow::Result<bool> {

@@ -1,6 +1,6 @@
 //! One race: a login, processes that share it, and a killer.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -9,7 +9,9 @@ use ridethrough::probe::Question;
 use ridethrough_oauth::person::{LoginPrompt, from_fn};
 use ridethrough_oauth::store::FileStore;
 use ridethrough_oauth::{Account, OAuth};
-use tokio::time::{Instant, sleep, timeout};
+use ridethrough_testkit::place::ScratchFolder;
+use ridethrough_testkit::run::until;
+use tokio::time::{Instant, sleep};
 
 use crate::authorization::{Authorization, Replay};
 use crate::process::{Crew, Order};
@@ -34,7 +36,7 @@ pub(crate) struct Race {
     server: Server,
     crew: Crew,
     account: Account,
-    folder: Folder,
+    folder: ScratchFolder,
     random: Random,
     /// Requests to the token endpoint after a login had ended, and before the next.
     asked_in_vain: usize,
@@ -46,11 +48,12 @@ impl Race {
         let replay = if way == Way::Forgiven { Replay::Forgiven } else { Replay::EndsLogin };
         let began = Instant::now();
         let server = Server::start(Authorization::new(replay, size.token_life), began).await?;
-        let folder = Folder::new()?;
-        let account = account(&server.mcp_url(), &folder)?;
+        let folder = ScratchFolder::new("races")?;
+        let logins = folder.path().join("logins");
+        let account = account(&server.mcp_url(), &logins)?;
         account.log_in().await.context("the first login")?;
         let calls = size.calls / size.processes;
-        let order = Order { url: server.mcp_url(), folder: folder.0.clone(), calls };
+        let order = Order { url: server.mcp_url(), folder: logins, calls };
         let crew = Crew::new(order, began);
         for _ in 0..size.processes {
             crew.start()?;
@@ -139,27 +142,22 @@ impl Race {
 }
 
 async fn wait_for(holds: impl Fn() -> bool) -> Result<()> {
-    let waiting = async {
-        while !holds() {
-            sleep(TICK).await;
-        }
-    };
-    timeout(PATIENCE, waiting).await.with_context(|| format!("not within {PATIENCE:?}"))
+    anyhow::ensure!(until(PATIENCE, TICK, holds).await, "not within {PATIENCE:?}");
+    Ok(())
 }
 
 /// Returns the account of the person, who consents to everything.
-fn account(url: &str, folder: &Folder) -> Result<Account> {
-    let oauth = OAuth::new(crate::NAME)
-        .client_id(crate::NAME)
-        .store(FileStore::at(&folder.0))
-        .person(from_fn(|prompt: &LoginPrompt| {
+fn account(url: &str, folder: &Path) -> Result<Account> {
+    let oauth = OAuth::new(crate::NAME).client_id(crate::NAME).store(FileStore::at(folder)).person(
+        from_fn(|prompt: &LoginPrompt| {
             let url = prompt.url.clone();
             tokio::spawn(async move {
                 if let Err(error) = browse(url).await {
                     eprintln!("the browser: {error:#}");
                 }
             });
-        }));
+        }),
+    );
     Ok(oauth.account(&Client::builder(url).no_proxy())?)
 }
 
@@ -173,24 +171,6 @@ async fn browse(mut url: String) -> Result<()> {
         url = location.to_str()?.to_owned();
     }
     bail!("it leads nowhere")
-}
-
-/// A folder that exists as long as this value.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self> {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
-        let name = format!("ridethrough-races-{}-{}", std::process::id(), since.as_nanos());
-        Ok(Self(std::env::temp_dir().join(name)))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A folder that cannot be deleted is left to the system.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Random numbers that repeat from run to run; the timing of the processes does not.

@@ -1,16 +1,16 @@
 //! The MCP server and its authorization server, with the killer that waits at the token endpoint.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use ridethrough_testkit::http::{Answer, Connection, Request, parameter, read};
+use serde_json::json;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep};
 
 use crate::authorization::Authorization;
-use crate::http::{Answer, Peer, Request, parameter};
 use crate::process::{Crew, ProcessNumber};
 
 /// Both servers, on one port.
@@ -109,29 +109,30 @@ impl Server {
             };
             let server = self.clone();
             // A process that was killed may leave at any point.
-            tokio::spawn(async move { drop(server.serve(Peer::new(stream, peer.ip())).await) });
+            tokio::spawn(async move { drop(server.serve(stream, peer.ip()).await) });
         }
     }
 
-    async fn serve(self, mut peer: Peer) -> Result<()> {
-        while let Some(request) = peer.request().await? {
-            let path = request.target.split('?').next().unwrap_or_default();
-            match path {
+    async fn serve(self, stream: TcpStream, peer: IpAddr) -> Result<()> {
+        let mut connection = Connection::new(stream);
+        let sender = ProcessNumber::of(peer);
+        while let Some(request) = read(&mut connection).await? {
+            match request.path() {
                 "/token" => {
-                    let answer = self.token(&request);
-                    let sender = ProcessNumber::of(request.peer);
-                    let is_refresh = request.body.contains("grant_type=refresh_token");
+                    let form = String::from_utf8_lossy(&request.body);
+                    let answer = self.token(&form, sender);
+                    let is_refresh = form.contains("grant_type=refresh_token");
                     let ambush = is_refresh.then(|| self.state().ambush.take()).flatten();
                     if ambush == Some(Ambush::BeforeAnswer) {
                         self.kill(sender);
                     }
-                    peer.answer(&answer).await?;
+                    answer.write(&mut connection).await?;
                     if ambush == Some(Ambush::AfterAnswer) {
                         self.kill(sender);
                     }
                 }
-                "/mcp" => peer.answer(&self.mcp(&request).await).await?,
-                path => peer.answer(&self.document(path, &request)).await?,
+                "/mcp" => self.mcp(&request).await.write(&mut connection).await?,
+                path => self.document(path, &request).write(&mut connection).await?,
             }
         }
         Ok(())
@@ -144,16 +145,13 @@ impl Server {
         }
     }
 
-    fn token(&self, request: &Request) -> Answer {
+    fn token(&self, form: &str, by: ProcessNumber) -> Answer {
         let now = self.began.elapsed();
-        let form = |name| parameter(&request.body, name).unwrap_or_default();
+        let form = |name| parameter(form, name).unwrap_or_default();
         let mut state = self.state();
         let granted = match form("grant_type").as_str() {
             "authorization_code" => state.authorization.exchange(&form("code"), now),
-            "refresh_token" => {
-                let by = ProcessNumber::of(request.peer);
-                state.authorization.renew(&form("refresh_token"), by, now)
-            }
+            "refresh_token" => state.authorization.renew(&form("refresh_token"), by, now),
             _ => None,
         };
         match granted {
@@ -169,9 +167,9 @@ impl Server {
         if !self.lets_in(request) {
             let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", self.origin);
             let challenge = format!("Bearer resource_metadata=\"{metadata}\"");
-            return Answer::empty(401).with("www-authenticate", challenge);
+            return Answer::empty(401).with("www-authenticate", &challenge);
         }
-        let message: Value = serde_json::from_str(&request.body).unwrap_or_default();
+        let message = request.json();
         let result = match message["method"].as_str() {
             Some("initialize") => json!({
                 "protocolVersion": "2025-06-18",
@@ -192,7 +190,7 @@ impl Server {
     fn lets_in(&self, request: &Request) -> bool {
         let now = self.began.elapsed();
         let mut state = self.state();
-        let token = request.bearer.as_deref();
+        let token = request.bearer();
         let is_good = token.is_some_and(|token| state.authorization.is_good(token, now));
         state.refused += u64::from(!is_good && token.is_some());
         is_good
@@ -225,7 +223,7 @@ impl Server {
         let [uri, given] =
             ["redirect_uri", "state"].map(|name| parameter(query, name).unwrap_or_default());
         let code = self.state().authorization.consent();
-        Answer::empty(302).with("location", format!("{uri}?code={code}&state={given}"))
+        Answer::empty(302).with("location", &format!("{uri}?code={code}&state={given}"))
     }
 
     fn state(&self) -> MutexGuard<'_, ServerState> {

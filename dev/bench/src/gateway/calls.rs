@@ -1,6 +1,7 @@
 //! The cost of a call through the gateway, against a proxy that does nothing but carry: G3.
 
 use anyhow::Result;
+use ridethrough_testkit::place::ScratchFolder;
 use serde_json::json;
 
 use super::proxy::Proxy;
@@ -8,8 +9,8 @@ use crate::contestant::Running;
 use crate::cost::{micros, number};
 use crate::field::Field;
 use crate::figure::Figure;
-use crate::host::{Home, Progress};
 use crate::pace::Pace;
+use crate::progress::Progress;
 use crate::server::Server;
 
 /// What is measured is started anew so many times: a process is as fast as the place that it got in memory and on the
@@ -21,7 +22,7 @@ const TURNS: usize = 4;
 
 /// Measures one call after the other: CPU of the proxy and time of the caller.
 pub(crate) fn calls(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
-    let (server, home) = (Server::start()?, Home::new()?);
+    let (server, home) = (Server::start()?, ScratchFolder::new("bench")?);
     let mut figures = Vec::new();
     for (way, answers) in [("json", "JSON"), ("sse", "SSE")] {
         let progress = Progress::new(format!("G3: gateway calls, {answers} answers"), pace.rounds);
@@ -49,7 +50,7 @@ pub(crate) fn calls(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
 }
 
 /// Starts the floor, our gateway and the proxies of others, each with a client.
-fn start(way: &str, server: &Server, home: &Home, field: &Field) -> Result<Vec<Player>> {
+fn start(way: &str, server: &Server, home: &ScratchFolder, field: &Field) -> Result<Vec<Player>> {
     let floor = Proxy::floor(&format!("http://{}", server.address()))?;
     let floor_url = format!("{}/{way}/floor", floor.url);
     let entry = json!({ "url": server.url(way, "gateway") });

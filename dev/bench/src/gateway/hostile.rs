@@ -4,6 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use ridethrough_testkit::place::ScratchFolder;
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -14,8 +15,8 @@ use super::proxy::Proxy;
 use crate::cost::{micros, number};
 use crate::field::Field;
 use crate::figure::Figure;
-use crate::host::{Home, Progress};
 use crate::pace::Pace;
+use crate::progress::Progress;
 use crate::server::Server;
 
 /// Measures the peak of memory, and the p99 of a polite client under each attack against before it.
@@ -44,7 +45,7 @@ pub(crate) fn hostile(_: &Field, pace: Pace) -> Result<Vec<Figure>> {
 fn under(attack: &Attack, lasts: Duration) -> Result<(f64, f64)> {
     // What is measured is the gateway, and not how a server fares that attackers call, too.
     let (server, attacked) = (Server::start()?, Rank::Attackers.start(Server::start)?);
-    let home = Home::new()?;
+    let home = ScratchFolder::new("bench")?;
     let entry = |name: &str, server: &Server| {
         (name.to_owned(), json!({ "url": server.url("json", "gateway") }))
     };

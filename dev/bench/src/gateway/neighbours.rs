@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use futures_util::future::{join_all, try_join_all};
+use ridethrough_testkit::place::ScratchFolder;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
@@ -16,8 +17,8 @@ use super::proxy::Proxy;
 use crate::cost::micros;
 use crate::field::Field;
 use crate::figure::Figure;
-use crate::host::{Home, Progress};
 use crate::pace::Pace;
+use crate::progress::Progress;
 use crate::server::{Server, Sickness};
 
 /// Measures the p99 of calls at nine servers, while a tenth is called that is sick, against while it is not.
@@ -56,12 +57,12 @@ pub(crate) fn neighbours(_: &Field, pace: Pace) -> Result<Vec<Figure>> {
 struct Street {
     gateway: Proxy,
     servers: Vec<Server>,
-    _home: Home,
+    _home: ScratchFolder,
 }
 
 impl Street {
     fn open() -> Result<Self> {
-        let home = Home::new()?;
+        let home = ScratchFolder::new("bench")?;
         let servers = (0..SERVERS).map(|_| Server::start()).collect::<Result<Vec<_>>>()?;
         let entry = |(place, server): (usize, &Server)| {
             (format!("s{place}"), json!({ "url": server.url("sse", "gateway") }))

@@ -2,17 +2,18 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use ridethrough_testkit::place::beside;
+use ridethrough_testkit::process;
 use serde_json::{Value, json};
 
 use crate::cost;
-use crate::host::beside;
 use crate::rivals::RivalProxy;
 
 /// A proxy that runs until it is dropped.
@@ -35,10 +36,7 @@ impl Proxy {
         fs::write(&config, json!({ "servers": servers }).to_string())?;
         let mut command = Command::new(beside("ridethrough")?);
         command.args(["gateway", "--no-token", "--listen", "127.0.0.1:0", "--sessions", "20000"]);
-        command.arg("--config").arg(config).env("HOME", home);
-        for folder in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
-            command.env(folder, home);
-        }
+        command.arg("--config").arg(config).envs(process::home(home));
         Self::start(&mut command)
     }
 
@@ -56,7 +54,7 @@ impl Proxy {
 
     /// Starts a proxy of others in front of a server. It does not print where it listens, so it is given a port.
     pub(crate) fn rival(rival: &RivalProxy, home: &Path, server: &str) -> Result<Self> {
-        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+        let port = process::free_port()?;
         let mut command = rival.command(port, home, server)?;
         let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().context("the proxy cannot be started")?;

@@ -5,6 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use futures_util::future::try_join_all;
 use hyper::header::HeaderValue;
+use ridethrough_testkit::place::ScratchFolder;
 use serde_json::json;
 
 use super::http_caller::HttpCaller;
@@ -13,8 +14,8 @@ use super::proxy::Proxy;
 use crate::cost::number;
 use crate::field::Field;
 use crate::figure::Figure;
-use crate::host::{Home, Progress};
 use crate::pace::Pace;
+use crate::progress::Progress;
 use crate::rivals::RivalProxy;
 use crate::server::Server;
 
@@ -62,12 +63,12 @@ struct Hall {
     /// Its name for the tool `echo`.
     echo: &'static str,
     _server: Server,
-    _home: Home,
+    _home: ScratchFolder,
 }
 
 impl Hall {
     fn open() -> Result<Self> {
-        let (server, home) = (Server::start()?, Home::new()?);
+        let (server, home) = (Server::start()?, ScratchFolder::new("bench")?);
         let entry = json!({ "url": server.url("json", "gateway"), "links": 10_000 });
         let gateway = Proxy::gateway(home.path(), &[("bench".to_owned(), entry)])?;
         let url = format!("{}/bench", gateway.url);
@@ -76,7 +77,7 @@ impl Hall {
 
     /// A proxy of others in the place of the gateway.
     fn of(rival: &RivalProxy) -> Result<Self> {
-        let (server, home) = (Server::start()?, Home::new()?);
+        let (server, home) = (Server::start()?, ScratchFolder::new("bench")?);
         let gateway = Proxy::rival(rival, home.path(), &server.url("json", rival.name()))?;
         let url = gateway.url.clone();
         Ok(Self { gateway, url, echo: rival.echo(), _server: server, _home: home })

@@ -17,7 +17,7 @@ use crate::backend::Era;
 use http::HttpHost;
 pub(crate) use http::StandingDoor;
 use lines::LineHost;
-pub(crate) use program::{Program, is_there};
+pub(crate) use program::Program;
 
 /// One way into the program under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

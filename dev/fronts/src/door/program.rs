@@ -1,14 +1,12 @@
 //! The program under test as a process: its flags, its folder and its end.
 
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use ridethrough_testkit::process::{home, printed_url, start};
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::time::timeout;
 
 use super::{Door, Opening};
 
@@ -42,17 +40,8 @@ impl Program {
             Door::GatewayStdio => command.arg("--stdio"),
             Door::Bridge | Door::Expose => &mut command,
         };
-        let folders = ["CACHE", "CONFIG", "DATA", "STATE"];
-        command
-            .env("HOME", &opening.home)
-            .envs(folders.map(|it| (format!("XDG_{it}_HOME"), &opening.home)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true);
-        let child = command
-            .spawn()
-            .with_context(|| format!("`{}` does not start", opening.program.display()))?;
+        command.envs(home(&opening.home));
+        let child = start(&mut command, Stdio::piped(), Stdio::piped(), Stdio::null())?;
         Ok(Self { child })
     }
 
@@ -65,29 +54,13 @@ impl Program {
 
     /// Reads the URL that a door over HTTP prints when it listens.
     pub(crate) async fn url(&mut self) -> Result<String> {
-        let output = self.child.stdout.take().context("a door has no output")?;
-        let mut lines = BufReader::new(output).lines();
-        match timeout(START, lines.next_line()).await {
-            Ok(Ok(Some(url))) => Ok(url.trim().to_owned()),
-            Ok(_) => bail!("a door ended before it listened"),
-            Err(_) => bail!("a door did not listen within {START:?}"),
-        }
+        printed_url(&mut self.child, START).await.context("a door")
     }
 
     /// Ends the program: how it says goodbye is another test's question.
     pub(crate) async fn kill(&mut self) -> Result<()> {
         Ok(self.child.kill().await?)
     }
-}
-
-/// Returns whether there is such a program.
-pub(crate) fn is_there(program: &Path) -> Result<PathBuf> {
-    program.canonicalize().with_context(|| {
-        format!(
-            "there is no `{}`; build it with `cargo build -p ridethrough-cli`",
-            program.display()
-        )
-    })
 }
 
 /// The gateway's file: one server under its own names, of whose tools one may not be called.

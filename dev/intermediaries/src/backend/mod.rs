@@ -3,20 +3,19 @@
 
 mod failing;
 mod protocol;
-mod request;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ridethrough_testkit::http::{Connection, read};
 use tokio::io::BufReader;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use crate::counts::Counts;
 use failing::After;
 use protocol::Reply;
 
@@ -37,6 +36,25 @@ pub(crate) struct Shared {
     /// Whether it answers everything by 503 with a hint, because it is about to go.
     announces_its_end: AtomicBool,
     hang_up: broadcast::Sender<HangUp>,
+}
+
+/// How often something happened to each call, by the call's key. Clones share the counts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts(Arc<Mutex<BTreeMap<String, u32>>>);
+
+impl Counts {
+    /// Counts one more, and returns how many there are.
+    pub(crate) fn add(&self, key: &str) -> u32 {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(key.to_owned()).or_default();
+        *count += 1;
+        *count
+    }
+
+    pub(crate) fn of(&self, key: &str) -> u32 {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.get(key).copied().unwrap_or_default()
+    }
 }
 
 /// How all connections end at once.
@@ -151,8 +169,8 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-async fn serve(stream: &mut BufReader<TcpStream>, shared: &Shared) -> io::Result<After> {
-    while let Some(request) = request::read(stream).await? {
+async fn serve(stream: &mut Connection, shared: &Shared) -> io::Result<After> {
+    while let Some(request) = read(stream).await? {
         let after = if shared.announces_its_end.load(Ordering::Relaxed) {
             failing::refuse_for_now(stream.get_mut()).await?
         } else {

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
+use ridethrough_testkit::http::Request;
 use serde_json::{Value, json};
 
 use super::Shared;
-use super::request::HttpRequest;
 use crate::way::Way;
 
 /// What to answer a request with.
@@ -20,8 +20,8 @@ pub(super) enum Reply {
 }
 
 /// Returns the answer to a request, and runs the tool that it calls.
-pub(super) fn reply(request: &HttpRequest, shared: &Shared) -> Reply {
-    match (request.method.as_str(), request.path.as_str()) {
+pub(super) fn reply(request: &Request, shared: &Shared) -> Reply {
+    match (request.method.as_str(), request.target.as_str()) {
         ("GET", "/health") => json_reply(200, &json!({"is": "well"})),
         ("POST", "/sessions" | "/stateless") => posted(request, shared),
         ("DELETE", "/sessions") => Reply::Bare(200),
@@ -30,10 +30,10 @@ pub(super) fn reply(request: &HttpRequest, shared: &Shared) -> Reply {
     }
 }
 
-fn posted(request: &HttpRequest, shared: &Shared) -> Reply {
-    let message: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+fn posted(request: &Request, shared: &Shared) -> Reply {
+    let message = request.json();
     let (id, method) = (&message["id"], message["method"].as_str().unwrap_or_default());
-    let is_stateless = request.path == "/stateless";
+    let is_stateless = request.target == "/stateless";
     if let Some(key) = message["params"]["arguments"]["key"].as_str() {
         shared.received.add(key);
     }
@@ -58,8 +58,8 @@ fn posted(request: &HttpRequest, shared: &Shared) -> Reply {
 }
 
 /// Refuses a request without a session that this server knows.
-fn session_refusal(request: &HttpRequest, id: &Value, shared: &Shared) -> Option<Reply> {
-    match &request.session {
+fn session_refusal(request: &Request, id: &Value, shared: &Shared) -> Option<Reply> {
+    match request.header("mcp-session-id") {
         Some(session) if shared.knows_session(session) => None,
         Some(_) => Some(error(404, id, -32001, "Session not found")),
         None => Some(error(400, &Value::Null, -32000, "Bad Request: no valid session ID provided")),

@@ -1,12 +1,12 @@
 //! The checks that every authorization server is asked. A check's name is a sentence that can be false.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ridethrough_oauth::{KeepClient, LoggedOut, RedirectTo, Secret};
 use ridethrough_oauth_core::client::ClientKind;
 use ridethrough_oauth_core::store::GrantRecord;
+use ridethrough_testkit::process::free_port;
 
 use super::bench::LoginBench;
 use super::robot::{CallbackManner, Robot};
@@ -52,7 +52,7 @@ async fn a_client_that_registers_itself_logs_in_by_a_browser(bench: LoginBench<'
 async fn a_client_that_was_registered_by_hand_logs_in_by_a_browser(
     bench: LoginBench<'_>,
 ) -> Verdict {
-    let port = free_port()?;
+    let port = free_port().map_err(words)?;
     bench.by_hand(&format!("register?port={port}")).await?;
     let redirect = RedirectTo { port: Some(port), ..RedirectTo::default() };
     let oauth = bench.oauth().client_id("by-hand").redirect(redirect);
@@ -160,12 +160,6 @@ async fn granted(bench: &LoginBench<'_>) -> Verdict<GrantRecord> {
 async fn is_of(bench: &LoginBench<'_>, kind: ClientKind) -> Verdict {
     let found = granted(bench).await?.client.kind;
     expect(found == kind, || format!("the client is {found:?}"))
-}
-
-/// Returns a port that a person may have registered.
-fn free_port() -> Verdict<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(words)?;
-    Ok(listener.local_addr().map_err(words)?.port())
 }
 
 /// The URL of the metadata document that the servers are configured with; it is never fetched.

@@ -6,18 +6,18 @@ mod page;
 mod robot;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Result;
 use futures_util::TryFutureExt;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use crate::catalog::{Installer, NPM_PINS, PIP_PINS, Package};
 use crate::install::{Installed, Places};
 use crate::limits::limit;
 use crate::process::Process;
-use crate::report::{AUTHORIZATION, Column, Outcome, Report};
+use crate::report::{Column, Outcome, Report};
+use crate::run::judged;
 
 use bench::{LoginBench, own_files};
 use checks::{LOGIN_CHECKS, LoginCheck};
@@ -67,7 +67,7 @@ pub(crate) async fn run(order: AuthorizationOrder) -> Result<bool> {
     report.columns = columns.into_iter().map(|(_, column)| column).collect();
     println!("{}", report.text());
     if let Some(path) = &order.table {
-        report.write_into(path, AUTHORIZATION)?;
+        report.write_into(path, "authorization")?;
     }
     println!("{}", report.summary());
     Ok(report.is_good())
@@ -98,24 +98,9 @@ async fn column(places: &Places, package: Package, checks: &[&LoginCheck]) -> Re
 }
 
 async fn ask(server: &str, check: &LoginCheck, process: &mut Process) -> Outcome {
-    let began = Instant::now();
-    let verdict = timeout(CHECK_LIMIT, (check.run)(LoginBench::new(process))).await;
-    let verdict = verdict.unwrap_or_else(|_| Err("it did not end within 60 s".to_owned()));
-    let outcome = match (verdict, limit(server, check.name)) {
-        (Ok(()), None) => Outcome::Passed,
-        (Ok(()), Some(limit)) => Outcome::LimitGone(limit.reason),
-        (Err(_), Some(limit)) => Outcome::Limit(limit.reason),
-        (Err(why), None) => Outcome::Failed(why),
-    };
-    let elapsed = began.elapsed();
-    if elapsed > Duration::from_secs(2) || outcome.is_bad() {
-        let seconds = elapsed.as_secs_f64();
-        eprintln!("{server}: {}: {outcome} ({seconds:.1} s)", check.sentence());
-    }
-    outcome
+    let limit = limit(server, check.name);
+    judged((check.run)(LoginBench::new(process)), limit, server, &check.sentence()).await
 }
-
-const CHECK_LIMIT: Duration = Duration::from_secs(60);
 
 /// Whether there is a check of authorization by this name.
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::local::running;
 use crate::bench::Bench;
 use crate::host::Host;
 use crate::partner::{ROOT, SAMPLED, Verdict, expect, words};
-use crate::process::signal;
+use ridethrough_testkit::process::signal;
 
 pub(super) async fn through_the_bridge_a_host_finds_tools_resources_and_prompts(
     bench: Bench,

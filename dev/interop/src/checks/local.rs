@@ -7,7 +7,7 @@ use futures_util::future::join;
 use super::restarts::{ten_calls, ten_ends};
 use crate::bench::Bench;
 use crate::partner::{Partner, ROOT, SAMPLED, Verdict, expect, story, words};
-use crate::process::signal;
+use ridethrough_testkit::process::signal;
 
 pub(super) async fn over_stdio_every_method_is_answered(bench: Bench) -> Verdict {
     let (partner, _) = bench.local()?;

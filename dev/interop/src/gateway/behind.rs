@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use ridethrough::Era;
+use ridethrough_testkit::process;
+use ridethrough_testkit::run::until;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
-use tokio::time::{Instant, sleep, timeout};
 
 use super::ServerKind;
-use crate::partner::Verdict;
-use crate::process::{Process, Recipe, noted, signal};
+use crate::partner::{Verdict, expect};
+use crate::process::{Process, Recipe, noted};
 use crate::proxy::Proxy;
 
 /// A server behind our gateway. Dropping it ends both.
@@ -79,21 +79,16 @@ impl Behind {
 
     /// Waits until the ledger has this note.
     pub(super) async fn notes(&self, what: &str, key: &str) -> Verdict {
-        let began = Instant::now();
-        while self.noted(what, key) == 0 {
-            if began.elapsed() > Duration::from_secs(5) {
-                return Err(format!("the server did not note `{what}` within 5 s"));
-            }
-            sleep(Duration::from_millis(10)).await;
-        }
-        Ok(())
+        let (within, pause) = (Duration::from_secs(5), Duration::from_millis(10));
+        let is_noted = until(within, pause, || self.noted(what, key) > 0).await;
+        expect(is_noted, || format!("the server did not note `{what}` within 5 s"))
     }
 }
 
 impl Drop for Behind {
     fn drop(&mut self) {
         if let Some(id) = self.gateway.id() {
-            signal("KILL", &format!("-{id}"));
+            process::signal("KILL", &format!("-{id}"));
         }
     }
 }
@@ -125,28 +120,14 @@ async fn gateway(
     fs::write(&config, json!({ "servers": { "it": entry } }).to_string())?;
     fs::set_permissions(&config, fs::Permissions::from_mode(0o600))?;
     let log = File::create(home.join("log"))?;
-    let mut child = Command::new(ridethrough)
+    let mut command = Command::new(ridethrough);
+    command
         .args(["gateway", "--listen", "127.0.0.1:0", "--no-token", "--config"])
         .arg(&config)
-        .env("HOME", &home)
-        .env("XDG_CONFIG_HOME", &home)
-        .env("XDG_STATE_HOME", &home)
-        .env("XDG_CACHE_HOME", &home)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(log)
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn()
-        .with_context(|| format!("`{}` does not start", ridethrough.display()))?;
-    let output = child.stdout.take().context("it has no output")?;
-    let mut url = String::new();
-    let mut output = BufReader::new(output);
-    timeout(Duration::from_secs(10), output.read_line(&mut url)).await??;
-    anyhow::ensure!(
-        !url.trim().is_empty(),
-        "the gateway ended; see {}",
-        home.join("log").display()
-    );
-    Ok((child, url.trim().to_owned()))
+        .envs(process::home(&home))
+        .process_group(0);
+    let mut child = process::start(&mut command, Stdio::null(), Stdio::piped(), log.into())?;
+    let url = process::printed_url(&mut child, Duration::from_secs(10)).await;
+    let url = url.with_context(|| format!("see {}", home.join("log").display()))?;
+    Ok((child, url))
 }

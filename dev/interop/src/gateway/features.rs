@@ -39,39 +39,25 @@ pub(super) enum Happened {
 }
 
 /// All features, in the order of the table.
-pub(super) const FEATURES: [Feature; 13] = [
-    Feature::List,
-    Feature::Call,
-    Feature::Progress,
-    Feature::Log,
-    Feature::Form,
-    Feature::Url,
-    Feature::Sampling,
-    Feature::Roots,
-    Feature::Cancel,
-    Feature::Subscription,
-    Feature::ListChange,
-    Feature::Resume,
-    Feature::Task,
+pub(super) const FEATURES: [(Feature, &str); 13] = [
+    (Feature::List, "list"),
+    (Feature::Call, "call"),
+    (Feature::Progress, "progress"),
+    (Feature::Log, "log"),
+    (Feature::Form, "form"),
+    (Feature::Url, "URL"),
+    (Feature::Sampling, "sampling"),
+    (Feature::Roots, "roots"),
+    (Feature::Cancel, "cancel"),
+    (Feature::Subscription, "subscription"),
+    (Feature::ListChange, "list change"),
+    (Feature::Resume, "resume after a cut"),
+    (Feature::Task, "task"),
 ];
 
 impl Feature {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Call => "call",
-            Self::Cancel => "cancel",
-            Self::Form => "form",
-            Self::List => "list",
-            Self::ListChange => "list change",
-            Self::Log => "log",
-            Self::Progress => "progress",
-            Self::Resume => "resume after a cut",
-            Self::Roots => "roots",
-            Self::Sampling => "sampling",
-            Self::Subscription => "subscription",
-            Self::Task => "task",
-            Self::Url => "URL",
-        }
+    pub(super) fn name(self) -> &'static str {
+        FEATURES.iter().find(|(it, _)| *it == self).map_or("", |(_, name)| name)
     }
 
     pub(super) async fn run(

@@ -29,93 +29,69 @@ pub(super) fn limit(
     })
 }
 
+/// What no pair has.
+const NONE: GatewayLimit = GatewayLimit {
+    hosts: &HostRevision::ALL,
+    kinds: &ServerKind::ALL,
+    servers: &[],
+    feature: "",
+    instead: "",
+    is_asked: false,
+};
+const TASK: GatewayLimit = GatewayLimit { feature: "task", ..NONE };
+const URL: GatewayLimit = GatewayLimit { feature: "URL", ..NONE };
+const RESUME: GatewayLimit = GatewayLimit { feature: "resume after a cut", ..NONE };
+const OLD: &[ServerKind] = &[ServerKind::June2025, ServerKind::HttpSse];
+
 const LIMITS: &[GatewayLimit] = &[
-    GatewayLimit {
-        hosts: &HostRevision::ALL,
-        kinds: &[ServerKind::June2025, ServerKind::HttpSse],
-        servers: &[],
-        feature: "task",
-        instead: "the revision of the server has no tasks",
-        is_asked: false,
-    },
+    GatewayLimit { kinds: OLD, instead: "the revision of the server has no tasks", ..TASK },
     GatewayLimit {
         hosts: &[HostRevision::June2025],
-        kinds: &ServerKind::ALL,
-        servers: &[],
-        feature: "task",
         instead: "the revision of the host has no tasks, and the gateway tells it of none",
-        is_asked: false,
+        ..TASK
     },
     GatewayLimit {
-        hosts: &HostRevision::ALL,
-        kinds: &ServerKind::ALL,
         servers: &["python", "rmcp", "typescript-split"],
-        feature: "task",
         instead: "the server of this SDK has no tasks, or none that a host of another SDK here can follow",
-        is_asked: false,
+        ..TASK
     },
     GatewayLimit {
         hosts: &[HostRevision::Stateless],
-        kinds: &ServerKind::ALL,
-        servers: &[],
-        feature: "task",
         instead: "the SDK of the host has no tasks; those of a server with sessions are not translated, and the call is a plain one",
-        is_asked: false,
+        ..TASK
     },
+    GatewayLimit { kinds: OLD, instead: "the revision of the server has no such question", ..URL },
     GatewayLimit {
-        hosts: &HostRevision::ALL,
-        kinds: &[ServerKind::June2025, ServerKind::HttpSse],
-        servers: &[],
-        feature: "URL",
-        instead: "the revision of the server has no such question",
-        is_asked: false,
-    },
-    GatewayLimit {
-        hosts: &HostRevision::ALL,
-        kinds: &ServerKind::ALL,
         servers: &["python", "rmcp"],
-        feature: "URL",
         instead: "the server of this SDK has no tool that asks so",
-        is_asked: false,
+        ..URL
     },
     GatewayLimit {
         hosts: &[HostRevision::June2025],
-        kinds: &ServerKind::ALL,
-        servers: &[],
-        feature: "URL",
         instead: "the revision of the host has no such question: the gateway refuses it for the host, and the server decides what becomes of the call",
         is_asked: true,
+        ..URL
     },
     GatewayLimit {
-        hosts: &HostRevision::ALL,
-        kinds: &ServerKind::ALL,
         servers: &["rmcp"],
         feature: "list change",
         instead: "the list of the server of this SDK stays as it is, so nothing is told",
-        is_asked: false,
+        ..NONE
     },
     GatewayLimit {
-        hosts: &HostRevision::ALL,
         kinds: &[ServerKind::Stdio],
-        servers: &[],
-        feature: "resume after a cut",
         instead: "there is no connection that could be cut",
-        is_asked: false,
+        ..RESUME
     },
     GatewayLimit {
-        hosts: &HostRevision::ALL,
         kinds: &[ServerKind::Stateless],
-        servers: &[],
-        feature: "resume after a cut",
         instead: "streams of the server cannot be resumed: the call ends with the error that says that it may have run, and does not run twice",
         is_asked: true,
+        ..RESUME
     },
     GatewayLimit {
-        hosts: &HostRevision::ALL,
         kinds: &[ServerKind::HttpSse],
-        servers: &[],
-        feature: "resume after a cut",
         instead: "the one stream of the server is its session, which is begun anew: a call under way ends with the error that says that it may have run",
-        is_asked: false,
+        ..RESUME
     },
 ];

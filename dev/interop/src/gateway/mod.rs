@@ -140,8 +140,8 @@ pub(crate) async fn run(order: GatewayOrder) -> Result<bool> {
     };
     let sdks: &[Sdk] =
         if order.all { &[Sdk::TypeScript, Sdk::Python, Sdk::Rust] } else { &[Sdk::TypeScript] };
-    let features: Vec<_> =
-        FEATURES.iter().filter(|it| it.name().contains(&order.feature)).collect();
+    let features = FEATURES.iter().filter(|(_, name)| name.contains(&order.feature));
+    let features: Vec<_> = features.map(|(feature, _)| feature).collect();
     let mut cells = Vec::new();
     for sdk in sdks {
         for kind in ServerKind::ALL.into_iter().filter(|it| order.all || it.is_in_a_short_run()) {

@@ -3,7 +3,8 @@
 use std::fmt::{self, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use ridethrough_testkit::page::write_between_marks;
 
 use super::features::FEATURES;
 use super::{HostRevision, ServerKind};
@@ -28,11 +29,7 @@ impl fmt::Display for Cell {
 
 /// Writes the tables into a file, between its two markers.
 pub(super) fn write_into(path: &Path, cells: &[Cell]) -> Result<()> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let (head, rest) = text.split_once(BEGIN).context("it has no marker")?;
-    let (_, tail) = rest.split_once(END).context("it has no second marker")?;
-    std::fs::write(path, format!("{head}{BEGIN}\n\n{}\n{END}{tail}", tables(cells)))?;
-    Ok(())
+    write_between_marks(path, "gateway", &tables(cells))
 }
 
 fn tables(cells: &[Cell]) -> String {
@@ -42,12 +39,12 @@ fn tables(cells: &[Cell]) -> String {
         let heads: Vec<_> = ServerKind::ALL.iter().map(|it| it.name()).collect();
         let _ = writeln!(text, "| host of {} | {} |", host.revision(), heads.join(" | "));
         let _ = writeln!(text, "|---|{}", "---|".repeat(heads.len()));
-        for feature in FEATURES {
+        for (_, feature) in FEATURES {
             let row: Vec<_> = ServerKind::ALL
                 .into_iter()
-                .map(|kind| mark(cells, (host, kind, feature.name()), &mut notes))
+                .map(|kind| mark(cells, (host, kind, feature), &mut notes))
                 .collect();
-            let _ = writeln!(text, "| {} | {} |", feature.name(), row.join(" | "));
+            let _ = writeln!(text, "| {feature} | {} |", row.join(" | "));
         }
         text.push('\n');
     }
@@ -81,6 +78,3 @@ fn mark<'a>(
     });
     format!("– ({})", place + 1)
 }
-
-const BEGIN: &str = "<!-- gateway: begin -->";
-const END: &str = "<!-- gateway: end -->";
