@@ -10,6 +10,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use ridethrough_lab::{Mcp, Protocol, Server, Times, When};
+use ridethrough_testkit::process::Ran;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -208,13 +209,6 @@ struct Rig {
     home: PathBuf,
 }
 
-/// The result of a run of `status`.
-#[derive(Debug)]
-struct Ran {
-    code: Option<i32>,
-    out: String,
-}
-
 impl Rig {
     async fn listen() -> Self {
         let mcp = Mcp::new();
@@ -239,8 +233,7 @@ impl Rig {
 
     async fn status(&self, words: &[&str]) -> Ran {
         let running = self.command(&[&["status"], words].concat()).output();
-        let output = timeout(PATIENCE, running).await.expect("the end in time").unwrap();
-        Ran { code: output.status.code(), out: String::from_utf8(output.stdout).unwrap() }
+        timeout(PATIENCE, running).await.expect("the end in time").unwrap().into()
     }
 
     /// Returns the status of the one bridge, once it satisfies this condition.

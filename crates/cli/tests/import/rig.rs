@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use ridethrough_lab::{Mcp, Protocol, Server};
+use ridethrough_testkit::place::ScratchFolder;
 use serde_json::Value;
 
 pub(crate) async fn listen(mcp: &Mcp) -> String {
@@ -25,15 +26,11 @@ pub(crate) fn err(output: &Output) -> String {
 }
 
 /// A user's folder with a project `work` in it.
-pub(crate) struct Home(pub(crate) PathBuf);
+pub(crate) struct Home(pub(crate) ScratchFolder);
 
 impl Home {
     pub(crate) fn new() -> Self {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("ridethrough-import-test-{}-{number}", std::process::id());
-        let home = std::env::temp_dir().join(name);
+        let home = ScratchFolder::new("import-test").unwrap();
         fs::create_dir_all(home.join("work")).unwrap();
         Self(home)
     }
@@ -72,7 +69,7 @@ impl Home {
     /// Returns every file below it with its text, in order.
     pub(crate) fn files(&self) -> Vec<(PathBuf, String)> {
         let mut files = Vec::new();
-        let mut folders = vec![self.0.clone()];
+        let mut folders = vec![self.0.to_path_buf()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
@@ -80,7 +77,7 @@ impl Home {
                     folders.push(path);
                 } else {
                     let text = fs::read_to_string(&path).unwrap();
-                    files.push((path.strip_prefix(&self.0).unwrap().to_owned(), text));
+                    files.push((path.strip_prefix(self.0.path()).unwrap().to_owned(), text));
                 }
             }
         }
@@ -101,7 +98,7 @@ impl Home {
         Command::new(env!("CARGO_BIN_EXE_ridethrough"))
             .args(args)
             .current_dir(self.0.join("work"))
-            .env("HOME", &self.0)
+            .env("HOME", self.0.path())
             .env("MY_KEY", "k3y")
             .envs(
                 self.0
@@ -111,15 +108,9 @@ impl Home {
             )
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("CODEX_HOME")
-            .env("XDG_STATE_HOME", &self.0)
+            .env("XDG_STATE_HOME", self.0.path())
             .output()
             .unwrap()
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -1,12 +1,12 @@
 //! The servers of a test, and the binary in a folder of its own with an environment of its own.
 
 use std::path::PathBuf;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use ridethrough_oauth::store::FileStore;
 use ridethrough_oauth::{Account, OAuth, Timestamp};
-use serde_json::Value;
+pub(crate) use ridethrough_testkit::process::Ran;
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -84,31 +84,5 @@ impl Rig {
             std::fs::set_permissions(&path, PermissionsExt::from_mode(0o700)).unwrap();
         }
         path
-    }
-}
-
-/// The result of a run of the binary.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) code: Option<i32>,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
-
-impl From<Output> for Ran {
-    fn from(output: Output) -> Self {
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
-    }
-}
-
-impl Ran {
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-
-    /// Returns everything that it printed.
-    pub(crate) fn said(&self) -> String {
-        format!("{}{}", self.out, self.err)
     }
 }

@@ -1,11 +1,12 @@
 //! A server of the lab on a socket, and the binary in a folder of its own, with an environment of its own.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use ridethrough_lab::{Mcp, Protocol, Server, Times, When};
+use ridethrough_testkit::place::ScratchFolder;
+pub(crate) use ridethrough_testkit::process::Ran;
 use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -14,7 +15,7 @@ pub(crate) struct Rig {
     pub(crate) mcp: Mcp,
     pub(crate) server: Server,
     pub(crate) url: String,
-    pub(crate) folder: PathBuf,
+    pub(crate) folder: ScratchFolder,
 }
 
 impl Rig {
@@ -34,7 +35,7 @@ impl Rig {
         let server = Server::new(protocol, mcp.clone());
         let address = server.listen().await.unwrap();
         let url = format!("{}://{address}/mcp", protocol.scheme());
-        Self { mcp, server, url, folder: scratch() }
+        Self { mcp, server, url, folder: ScratchFolder::new("talk-test").unwrap() }
     }
 
     /// Makes this tool answer with this result.
@@ -57,8 +58,8 @@ impl Rig {
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
         let words = words.iter().map(|word| word.replace("SERVER", &self.url));
-        command.args(words).env_clear().current_dir(&self.folder).stdin(Stdio::null());
-        command.env("HOME", &self.folder).kill_on_drop(true);
+        command.args(words).env_clear().current_dir(self.folder.path()).stdin(Stdio::null());
+        command.env("HOME", self.folder.path()).kill_on_drop(true);
         // The tests count requests, and questions for the era must not be among them.
         command.env("RIDETHROUGH_ERA", "legacy");
         command
@@ -84,33 +85,6 @@ impl Rig {
     }
 }
 
-impl Drop for Rig {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// The result of a run of the binary.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) code: Option<i32>,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
-
-impl From<Output> for Ran {
-    fn from(output: Output) -> Self {
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
-    }
-}
-
-impl Ran {
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-}
-
 fn tools() -> Value {
     json!([
         {"name": "echo", "description": "Says it again.",
@@ -131,14 +105,4 @@ fn tools() -> Value {
          "inputSchema": {"type": "object"}},
         {"name": "put", "annotations": {"idempotentHint": true}, "inputSchema": {"type": "object"}},
     ])
-}
-
-fn scratch() -> PathBuf {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("ridethrough-talk-test-{}-{number}", std::process::id());
-    let folder = std::env::temp_dir().join(name);
-    fs::create_dir_all(&folder).unwrap();
-    folder
 }
