@@ -3,4 +3,3 @@
 pub(crate) mod auth;
 pub(crate) mod login;
 pub(crate) mod logout;
-pub(crate) mod oauth;

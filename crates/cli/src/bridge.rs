@@ -18,17 +18,18 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use ridethrough::Client;
 use ridethrough_bridge::{Bridge, Catalogue, Detail, Ended, Hidden, harmless};
+use ridethrough_config::folders;
+use ridethrough_config::settings::Policy;
 use secrecy::ExposeSecret;
 use tokio::runtime;
 
-use crate::account::oauth::OAuthFlags;
 use crate::ending::doubt::DoubtFlags;
-use crate::kept;
 use crate::misuse::Misuse;
-use crate::options::{self, Options, Policy, Settings};
-use crate::platform::StatusServer;
+use crate::oauth::OAuthFlags;
+use crate::options::{self, Options, Settings};
 use crate::secrets;
 use crate::server::target::{self, Target};
+use crate::status::StatusServer;
 use crate::until;
 
 use foreign::Foreign;
@@ -151,7 +152,7 @@ impl BridgeArgs {
             bridge = bridge.time_limit(limit);
         }
         if !self.no_catalogue
-            && let Some(folder) = kept::folder()
+            && let Some(folder) = folders::catalogues()
         {
             let shown = settings.shown_to(target);
             bridge = bridge.catalogue(Catalogue::open(&folder, url_of(target), &shown));

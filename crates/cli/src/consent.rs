@@ -1,5 +1,4 @@
 //! What a person has agreed to: projects, programs, tools.
 
 pub(crate) mod agreement;
-pub(crate) mod approvals;
 pub(crate) mod trust;

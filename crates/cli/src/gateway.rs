@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use ridethrough_config::folders;
 use ridethrough_core::{DoubtForm, DoubtRepeat};
 use ridethrough_gateway::{Gateway, GatewayNews, GatewaySettings, ListStore, NameStore, Notice};
 use ridethrough_server::{Server, Settings, Tls, serve_lines};
@@ -34,8 +35,9 @@ use crate::expose::stop::ExposeStop;
 use crate::expose::threads::ServingThreads;
 use crate::expose::voice::Voice;
 use crate::expose::{CLOSING, DRAINING, FAREWELL, accept, serve_until_drained};
-use crate::import::{InitArgs, make_config, safe};
+use crate::import::{InitArgs, make_config};
 use crate::out;
+use crate::safe;
 use crate::status::StatusServer;
 
 use config::GatewayConfig;
@@ -119,12 +121,12 @@ fn check(named: Option<&PathBuf>) -> Result<ExitCode> {
             let kind = if server.connect.is_local() { "a program" } else { "a URL" };
             let has_logins = with_logins.iter().any(|it| **it == *server.name);
             let login = if has_logins { ", with a login for each principal" } else { "" };
-            writeln!(out, "{}: {kind}{login}", safe(&server.name))?;
+            writeln!(out, "{}: {kind}{login}", safe::line(&server.name))?;
         }
-        disabled.iter().try_for_each(|name| writeln!(out, "{}: switched off", safe(name)))?;
+        disabled.iter().try_for_each(|name| writeln!(out, "{}: switched off", safe::line(name)))?;
         names.iter().try_for_each(|name| {
             let has_token = if tokens.has(name) { "with a token" } else { "without a token" };
-            writeln!(out, "{}: a principal {has_token}", safe(name))
+            writeln!(out, "{}: a principal {has_token}", safe::line(name))
         })
     })
 }
@@ -134,7 +136,7 @@ fn approve(name: &str) -> Result<ExitCode> {
         .map_err(|why| misuse(&format!("nothing can be approved: {why}"), "see why"))?;
     eprintln!(
         "the tools of `{}` are approved as they are: within 2 s by gateways that run, else at the next start",
-        safe(name)
+        safe::line(name)
     );
     Ok(ExitCode::SUCCESS)
 }
@@ -225,7 +227,7 @@ impl GatewayArgs {
         let server = Server::new(gateway.clone(), access.policy, settings, |_| {});
         tokens.serve_at(&server);
         if let Some(path) = &self.socket {
-            let path = safe(&path.to_string_lossy());
+            let path = safe::path(path);
             voice.tell(&format!("your own programs need no token on the socket {path}"));
         }
         let on_socket = async {
@@ -321,7 +323,7 @@ fn gateway(
         {
             teller.tell(&format!("what was approved of `{server}` could not be kept: {why}"));
         }
-        teller.tell(&safe(&news.to_string()));
+        teller.tell(&safe::line(&news.to_string()));
     };
     let mut settings = GatewaySettings::default();
     settings.children = config.children;
@@ -335,8 +337,8 @@ fn gateway(
 }
 
 fn kept_path() -> String {
-    crate::kept::state()
-        .map(|it| safe(&it.join("gateway-token").to_string_lossy()))
+    folders::state()
+        .map(|it| safe::line(&it.join("gateway-token").to_string_lossy()))
         .unwrap_or_default()
 }
 

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use ridethrough_bridge::disk;
+use ridethrough_config::folders;
 use ridethrough_core::answer::words::harmless;
 use ridethrough_server::Token;
 
-use crate::kept;
 use crate::misuse::Misuse;
 
 /// The token, and the file that it is kept in.
@@ -17,7 +17,7 @@ pub(crate) struct KeptToken {
 
 /// Reads the token, or makes one.
 pub(crate) fn read_or_make() -> Result<KeptToken, Misuse> {
-    let path = kept::state()
+    let path = folders::state()
         .map(|it| it.join(NAME))
         .ok_or_else(|| wrong("this user has no folder of its own to keep a token in".to_owned()))?;
     let shown = harmless(&path.to_string_lossy());

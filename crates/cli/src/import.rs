@@ -1,74 +1,29 @@
 //! `ridethrough import`: puts our bridge in place of others in the config files of MCP hosts.
 //!
-//! Without `--write` it only reports. It changes as little as possible: the program and the words that start
-//! the other bridge; every other byte of the file stays. `--undo` reverts it.
-//!
-//! ```text
-//! places -> file (document -> tree, entry) -> plan (line, other, native) -> ask -> disk
-//!                                                \-> show                    undo -> disk
-//!                                      moving (to our gateway)             -> disk
-//! ```
+//! Without `--write` it only reports; `--undo` reverts it. What is read, planned and written is a matter of
+//! `ridethrough-config`; the servers are asked here, and people are told.
 
 mod ask;
-mod disk;
-mod document;
-mod entry;
-mod file;
-mod for_gateway;
-mod gateway_access;
-mod gateway_login;
-mod gateway_rehearsal;
-mod host;
-mod jsonc;
-mod line;
 mod moving;
-mod native;
-mod other;
-mod places;
-mod plan;
-mod reach;
-mod rehearsal;
-mod servers;
 mod show;
-#[cfg(test)]
-mod tests;
-mod their_login;
-mod told;
-mod tree;
-mod undo;
-mod variables;
 
 use std::collections::BTreeSet;
 use std::env;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-
-pub(crate) use entry::meant_key;
-pub(crate) use for_gateway::{GatewayFile, GatewayServer, read_for_gateway};
-pub(crate) use gateway_access::{GatewayAccess, JwtSettings};
-pub(crate) use gateway_login::LoginOf;
-pub use gateway_rehearsal::rehearse_gateway_config;
-pub(crate) use host::Host;
-pub(crate) use moving::{InitArgs, make_config};
-pub(crate) use reach::{Program, Reached, RemoteServer};
-pub use rehearsal::{Rehearsal, rehearse};
-pub(crate) use servers::{Server, Servers};
-pub(crate) use show::safe;
-pub(crate) use told::servers as told_servers;
+use ridethrough_config::hosts::{ConfigPlace, Entry, File, Folders, Host, Unread, is_ours};
+use ridethrough_config::replacing::{EntryVerdict, ReplacePlan};
+use ridethrough_config::{Rehearsal, Restored};
 
 use crate::misuse::Misuse;
-use crate::out;
 use crate::until::{self, Stopped};
-use crate::wrong_usage::near;
+use crate::{near, out, safe};
 use ask::ServerAnswer;
-use entry::Entry;
-use file::{File, Unread};
-use places::{ConfigPlace, Folders};
-use plan::EntryVerdict;
-use show::{Report, shown};
+pub(crate) use moving::{InitArgs, make_config};
+use show::Report;
 
 /// The arguments of `ridethrough import`.
 #[derive(clap::Args)]
@@ -109,7 +64,7 @@ pub(crate) fn play(args: &ImportArgs) -> Result<ExitCode> {
     let folders = Folders::here();
     let places = args.places(&folders)?;
     match &args.gateway {
-        _ if args.undo => undo::play(args, places, &folders),
+        _ if args.undo => args.undo(places, &folders),
         None => args.import(places, &folders),
         Some(url) => {
             moving::play(args, places, &folders, Some(url.as_str()).filter(|it| !it.is_empty()))
@@ -118,31 +73,7 @@ pub(crate) fn play(args: &ImportArgs) -> Result<ExitCode> {
 }
 
 /// The plan for a file, or why the file cannot be read.
-type FilePlan = Result<Planned, (ConfigPlace, Unread)>;
-
-/// A file, and what would become of its servers.
-struct Planned {
-    file: File,
-    verdicts: Vec<EntryVerdict>,
-    /// The backup, or why nothing was written; `None` if nothing was to be written.
-    written: Option<Result<PathBuf, String>>,
-}
-
-impl Planned {
-    fn write(&mut self) {
-        let edits = self.verdicts.iter().filter_map(|verdict| match verdict {
-            EntryVerdict::Replace(replacement) => Some(replacement.edits.clone()),
-            _ => None,
-        });
-        let edits: Vec<_> = edits.flatten().collect();
-        if !edits.is_empty() {
-            let document = &self.file.document;
-            let new = document.with(&edits);
-            let written = disk::replace(&self.file.place.path, &document.text, &new);
-            self.written = Some(written.map_err(|error| format!("{error:#}")));
-        }
-    }
-}
+type FilePlan = Result<ReplacePlan, (ConfigPlace, Unread)>;
 
 impl ImportArgs {
     fn places(&self, folders: &Folders) -> Result<Vec<ConfigPlace>> {
@@ -153,7 +84,7 @@ impl ImportArgs {
         match missing {
             None => Ok(self.files.iter().map(|path| Folders::named(path)).collect()),
             Some(path) => Err(Misuse {
-                what: format!("there is no file {}", shown(path)),
+                what: format!("there is no file {}", safe::path(path)),
                 tried: "nothing was read or written".to_owned(),
                 hint: "name a config file, or none for those in the usual places".to_owned(),
             }
@@ -174,32 +105,47 @@ impl ImportArgs {
             return Ok(stopped.tell("nothing was written"));
         }
         if self.write {
-            plans.iter_mut().flatten().for_each(Planned::write);
+            plans.iter_mut().flatten().for_each(ReplacePlan::write);
         }
         self.tell(&plans)
     }
 
-    fn plan(&self, file: File, folders: &Folders) -> Planned {
+    fn plan(&self, file: File, folders: &Folders) -> ReplacePlan {
         let program = self.program(folders.is_shared(&file.place));
         let host = file.place.host;
-        let judge = |entry: &Entry| match plan::judge(entry, &program) {
-            EntryVerdict::Replace(_) if !self.wants(host, entry) => {
-                EntryVerdict::Left("another was asked for".to_owned())
-            }
-            EntryVerdict::Could => {
-                let path = &file.place.path;
-                match native::rewritten(entry, &file.document, path, &program) {
-                    EntryVerdict::Replace(it) if self.urls && self.wants(host, entry) => {
-                        EntryVerdict::Replace(it)
-                    }
-                    EntryVerdict::Replace(_) => EntryVerdict::Could,
-                    verdict => verdict,
-                }
-            }
-            verdict => verdict,
-        };
-        let verdicts: Vec<_> = file.entries.iter().map(judge).collect();
-        Planned { file, verdicts, written: None }
+        ReplacePlan::of(file, &program, self.urls, |entry| self.wants(host, entry))
+    }
+
+    /// Reverts the import in these files.
+    fn undo(&self, places: Vec<ConfigPlace>, folders: &Folders) -> Result<ExitCode> {
+        let is_wanted = |place: &ConfigPlace, entry: &Entry| self.wants(place.host, entry);
+        let undone = ridethrough_config::undo(places, folders, is_wanted)?;
+        for backup in undone.files.iter().flat_map(|(_, it)| &it.broken) {
+            eprintln!("passed over {}, which is not whole: {}", safe::path(&backup.0), backup.1);
+        }
+        if undone.is_own_changed {
+            eprintln!("the servers of the gateway are taken out of your `ridethrough.toml` again");
+        }
+        if self.json {
+            let files = undone.files.iter().map(|(path, Restored { names, copy, .. })| {
+                let copy = copy.as_ref().map(|copy| copy.to_string_lossy());
+                serde_json::json!({ "path": path.to_string_lossy(), "restored": names, "copy": copy })
+            });
+            let json = serde_json::json!({ "files": files.collect::<Vec<_>>() });
+            return out::print(|out| writeln!(out, "{json:#}"));
+        }
+        out::print(|out| {
+            let files = undone.files.iter().filter(|(_, it)| !it.names.is_empty());
+            files.clone().try_for_each(|(path, Restored { names, copy, .. })| {
+                let names: Vec<_> = names.iter().map(|name| safe::line(name)).collect();
+                writeln!(out, "{}  restored: {}", safe::path(path), names.join(", "))?;
+                let Some(copy) = copy else { return Ok(()) };
+                writeln!(out, "  its words were changed since; as it was: {}", safe::path(copy))
+            })
+        })?;
+        let count = undone.files.iter().map(|(_, it)| it.names.len()).sum();
+        eprintln!("{} restored", servers_of(count));
+        Ok(ExitCode::SUCCESS)
     }
 
     /// Returns the program that a host starts. Hosts with a graphical interface lack the search path of a
@@ -210,7 +156,7 @@ impl ImportArgs {
             return by_name;
         }
         let path = env::current_exe().ok().and_then(|path| path.to_str().map(str::to_owned));
-        path.filter(|path| line::is_ours(path)).unwrap_or(by_name)
+        path.filter(|path| is_ours(path)).unwrap_or(by_name)
     }
 
     fn wants(&self, host: Host, entry: &Entry) -> bool {
@@ -222,9 +168,9 @@ impl ImportArgs {
         let is_none = |word: &&String| !all.clone().any(|(host, entry)| means(word, host, entry));
         let Some(word) = self.only.iter().find(is_none) else { return Ok(()) };
         let names: BTreeSet<_> = all.map(|(_, entry)| entry.name.as_str()).collect();
-        let meant = near::question(word, names).map(|it| format!("{} ", safe(&it)));
+        let meant = near::question(word, names).map(|it| format!("{} ", safe::line(&it)));
         Err(Misuse {
-            what: format!("there is no server `{}`", safe(word)),
+            what: format!("there is no server `{}`", safe::line(word)),
             tried: "the names in all these files were compared".to_owned(),
             hint: format!("{}without --only all of them are listed", meant.unwrap_or_default()),
         })
@@ -234,7 +180,7 @@ impl ImportArgs {
     fn ask(&self, plans: &mut [FilePlan], folders: &Folders) -> Result<Option<Stopped>> {
         let mut verdicts = Vec::new();
         let mut servers = Vec::new();
-        for Planned { file, verdicts: judged, .. } in plans.iter_mut().flatten() {
+        for ReplacePlan { file, verdicts: judged, .. } in plans.iter_mut().flatten() {
             for (entry, verdict) in file.entries.iter().zip(judged) {
                 let is_asked = matches!(
                     verdict,
@@ -301,10 +247,24 @@ impl ImportArgs {
                 "{} replaced; restart the programs that read these files\n\n\
                  hint: `ridethrough import --undo{}` goes back",
                 servers_of(count),
-                self.files.iter().map(|path| format!(" {}", shown(path))).collect::<String>()
+                self.files.iter().map(|path| format!(" {}", safe::path(path))).collect::<String>()
             ),
         }
     }
+}
+
+/// Does everything that `import` does with the file at this path, which is not opened. Returns a line for each
+/// server, too, as people see it on a terminal. It is for checks outside of this crate.
+///
+/// # Errors
+///
+/// Returns the message for people about a file that cannot be read.
+pub fn rehearse(path: &Path, bytes: Vec<u8>) -> Result<(Rehearsal, String), String> {
+    let rehearsal = ridethrough_config::rehearse(path, bytes)?;
+    let ReplacePlan { file, verdicts, .. } = &rehearsal.plan;
+    let lines = file.entries.iter().zip(verdicts);
+    let lines = lines.map(|(entry, it)| show::in_a_line(&file.place, entry, it)).collect();
+    Ok((rehearsal, lines))
 }
 
 /// Returns the reason in a server's answer against changing its entry.
@@ -326,7 +286,7 @@ fn means(word: &str, host: Host, entry: &Entry) -> bool {
 
 fn report(plan: &FilePlan) -> Report<'_> {
     match plan {
-        Ok(Planned { file, verdicts, written }) => Report {
+        Ok(ReplacePlan { file, verdicts, written }) => Report {
             place: &file.place,
             servers: Ok(file.entries.iter().zip(verdicts).collect()),
             written: written.as_ref(),

@@ -21,10 +21,9 @@ mod expose;
 mod gateway;
 mod gateway_token;
 mod import;
-mod kept;
+mod oauth;
 mod options;
 mod platform;
-mod secrets;
 mod server;
 mod shell;
 #[cfg(unix)]
@@ -39,9 +38,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
-use ridethrough_terminal::{misuse, out, until};
 
-pub use import::{Rehearsal, rehearse, rehearse_gateway_config};
+pub use import::rehearse;
 pub use talk::{SchemaRehearsal, rehearse_schema};
 
 use account::{auth, login, logout};
@@ -50,6 +48,7 @@ use ending::exit::{self, Exit};
 use misuse::Misuse;
 #[cfg(not(unix))]
 use platform::{expose, gateway, status, supervise};
+use ridethrough_terminal::{misuse, near, out, safe, secrets, until};
 use server::{program, servers};
 use shell::{complete, completions, man};
 use wrong_usage::unknown_flag;
@@ -126,11 +125,11 @@ pub fn main() -> ExitCode {
     played.unwrap_or_else(|error| match error.downcast::<Misuse>() {
         Ok(misuse) => {
             // The message contains names from files and arguments.
-            eprintln!("{}", talk::safe::our_text(&misuse.to_string()));
+            eprintln!("{}", safe::our_text(&misuse.to_string()));
             Exit::Usage.into()
         }
         Err(error) => {
-            eprintln!("error: {}", talk::safe::our_text(&format!("{error:#}")));
+            eprintln!("error: {}", safe::our_text(&format!("{error:#}")));
             Exit::Failure.into()
         }
     })
@@ -145,7 +144,7 @@ fn parse(words: Vec<OsString>) -> Result<Args> {
         Err(error) => unknown_flag::explained(error, &words),
     };
     if is_json && error.use_stderr() {
-        let message = talk::safe::our_text(&error.render().to_string());
+        let message = safe::our_text(&error.render().to_string());
         talk::ending::print_misuse(message.trim_end())?;
     }
     error.exit()

@@ -1,10 +1,9 @@
 //! What differs by platform. No other file of this crate names a platform, except for `lib.rs`, which
 //! declares the modules that only Unix has.
 //!
-//! On Unix (`unix.rs`) there are signals, process groups, sockets, files with an owner, and terminals whose
+//! On Unix (`unix.rs`) there are signals, process groups, sockets, modes of files, and terminals whose
 //! input can be discarded. Elsewhere (`elsewhere.rs`) commands that depend on them are refused, and the rest
-//! works without; both files offer identical names. Linux can do more for supervisors, and hosts keep their
-//! files in other folders on each platform.
+//! works without; both files offer identical names. Linux can do more for supervisors.
 //!
 //! Only Linux is tested. This code was never compiled for another platform.
 
@@ -20,32 +19,7 @@ use unix as here;
 
 #[cfg(not(unix))]
 pub(crate) use elsewhere::{expose, gateway, status, supervise};
-pub(crate) use here::{
-    HAS_GATEWAY, StatusServer, discard_typed, for_owner_only, is_executable, is_ours_alone,
-    keep_owner, make_private, sync_folder,
-};
-
-/// A platform, as far as programs keep their files in other folders there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Platform {
-    MacOs,
-    /// Linux, and every other Unix.
-    Unix,
-    Windows,
-}
-
-impl Platform {
-    /// Returns the platform that this program was built for.
-    pub(crate) const fn here() -> Self {
-        if cfg!(target_os = "macos") {
-            Self::MacOs
-        } else if cfg!(windows) {
-            Self::Windows
-        } else {
-            Self::Unix
-        }
-    }
-}
+pub(crate) use here::{HAS_GATEWAY, discard_typed, is_executable, is_ours_alone};
 
 /// Makes orphans among our descendants our children, where the system can do that. Without it only those that
 /// stay in the process group are found.

@@ -1,6 +1,5 @@
-//! How a server is named: on the line, in settings, by a program; its tools; which are known.
+//! How a server is named on the line, or typed as a program; its tools; which are known.
 
-pub(crate) mod names;
 pub(crate) mod program;
 pub(crate) mod servers;
 pub(crate) mod target;

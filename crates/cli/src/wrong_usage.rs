@@ -1,7 +1,5 @@
 //! What a person may have meant by words that no command takes.
 
-pub(crate) mod near;
-pub(crate) mod stray_line;
 pub(crate) mod swapped;
 pub(crate) mod unexpanded;
 pub(crate) mod unknown_flag;

@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use ridethrough_cli::{Rehearsal, rehearse};
+use ridethrough_cli::rehearse;
+use ridethrough_config::Rehearsal;
 
 /// Checks that what is written can be read, leads to the servers of the original, is not changed by a second
 /// import, and can be undone to the last byte; and that a file's contents reach a terminal only as text.
@@ -18,13 +19,15 @@ pub fn config_import(input: &[u8]) {
     };
     let before = String::from_utf8(bytes.clone());
     match rehearse(Path::new(path), bytes) {
-        Ok(rehearsal) => check(&rehearsal, &before.expect("only text can be read")),
+        Ok((rehearsal, shown)) => {
+            check(&rehearsal, &shown, &before.expect("only text can be read"))
+        }
         Err(words) => assert!(words.starts_with("line "), "{words}"),
     }
 }
 
-fn check(rehearsal: &Rehearsal, before: &str) {
-    let Rehearsal { written, written_again, undone, shown, astray } = rehearsal;
+fn check(rehearsal: &Rehearsal, shown: &str, before: &str) {
+    let Rehearsal { written, written_again, undone, astray, .. } = rehearsal;
     assert!(astray.is_empty(), "{astray:?} would be reached otherwise:\n{before}\n{written}");
     assert_eq!(written_again, written, "a second time changes more");
     assert_eq!(undone, before, "the way back leads elsewhere");

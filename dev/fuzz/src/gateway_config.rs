@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ridethrough_cli::rehearse_gateway_config;
+use ridethrough_config::gateway::rehearse;
 use serde_json::Value;
 
 /// Checks that a file is refused with a line and a column for each fault, or names servers of which each is
@@ -13,7 +13,7 @@ use serde_json::Value;
 pub fn gateway_config(input: &[u8]) {
     let is_toml = input.starts_with(b"#toml");
     let path = if is_toml { "/project/ridethrough.toml" } else { "/project/mcp.json" };
-    match rehearse_gateway_config(Path::new(path), input.to_vec()) {
+    match rehearse(Path::new(path), input.to_vec()) {
         Ok(names) => {
             let unique: BTreeSet<_> = names.iter().collect();
             assert_eq!(unique.len(), names.len(), "two servers have one name: {names:?}");

@@ -13,24 +13,21 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use ridethrough::ClientBuilder;
+use ridethrough_config::login::LoginFlow;
 use ridethrough_oauth::Account;
+use ridethrough_terminal::stderr::Terminal;
 
-use crate::account::oauth::{
-    FlagSources, LoginDemand, LoginFlow, MaskedAccount, NoToken, OAuthFlags,
-};
 use crate::ending::exit::Exit;
 use crate::ending::next_step::Spoken;
 use crate::misuse::Misuse;
+use crate::oauth::{LoginDemand, MaskedAccount, NoToken, OAuthFlags};
 use crate::options::{Options, Settings, finish};
+use crate::safe;
 use crate::server::target::{self, Target};
 use crate::talk::ending::{self, With};
-use crate::talk::safe;
-use crate::talk::terminal::Terminal;
 use crate::until;
 
-pub(crate) use failure::allowing;
 use person::{LoginPerson, Opens};
-pub(crate) use told::{GrantTold, client_word};
 use told::{LoginTold, Proof};
 
 /// The arguments of `ridethrough login`.
@@ -68,7 +65,7 @@ fn log_in(args: &LoginArgs) -> Result<ExitCode> {
     if target.address().is_none() {
         return Err(no_url(&target).into());
     }
-    let terminal = Arc::new(Terminal::new());
+    let terminal = Arc::new(Terminal::default());
     let notes = target.notes().into_iter().chain(settings.warning(&target));
     notes.chain(settings.told_sources()).for_each(|note| terminal.say(&note));
     let login = LoginRun { args, settings: &settings, target: &target, terminal: terminal.clone() };
@@ -92,8 +89,7 @@ fn log_in(args: &LoginArgs) -> Result<ExitCode> {
 impl LoginArgs {
     fn settings(&self) -> Result<Settings, Misuse> {
         let mut settings = self.options.settings()?;
-        let sources = FlagSources { variable: &|name| std::env::var(name).ok(), may_read: true };
-        let said = self.flags.settings(sources).map_err(|what| Misuse {
+        let said = self.flags.settings().map_err(|what| Misuse {
             what,
             tried: "the flags were read; nothing was sent".to_owned(),
             hint: "`ridethrough login --help` lists the flags of a login".to_owned(),

@@ -3,16 +3,17 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use ridethrough_config::login::OAuthSettings;
 use ridethrough_oauth::store::FileStore;
 use ridethrough_oauth::{Account, KeepClient, LoggedOut};
 use serde::Serialize;
 
-use crate::account::oauth::OAuthSettings;
 use crate::ending::exit::Exit;
 use crate::misuse::Misuse;
 use crate::options::{Options, Settings};
+use crate::safe;
 use crate::server::target;
-use crate::talk::{ending, safe};
+use crate::talk::ending;
 use crate::{out, until};
 
 /// The arguments of `ridethrough logout`.

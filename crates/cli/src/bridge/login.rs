@@ -2,12 +2,14 @@
 
 use ridethrough::error::{CallError, Kind};
 use ridethrough_bridge::{Bridge, LoginAdvice};
+use ridethrough_config::login::OAuthSettings;
 use ridethrough_oauth::Account;
 
-use crate::account::oauth::{FlagSources, OAuthFlags, OAuthSettings};
 use crate::ending::next_step::{self, Spoken};
 use crate::misuse::Misuse;
+use crate::oauth::OAuthFlags;
 use crate::options::Settings;
+use crate::safe;
 use crate::server::target::Target;
 
 /// Puts the login flags into the settings. `port` is the one that mcp-remote takes behind the URL.
@@ -16,9 +18,9 @@ pub(super) fn take_flags(
     port: Option<&str>,
     settings: &mut Settings,
 ) -> Result<(), Misuse> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let said = flags.settings(FlagSources { variable: &variable, may_read: true });
-    let said = said.map_err(|what| wrong(what, "`ridethrough bridge --help` lists the flags"))?;
+    let said = flags
+        .settings()
+        .map_err(|what| wrong(what, "`ridethrough bridge --help` lists the flags"))?;
     let redirect_port = said.redirect_port.or(port.map(read_port).transpose()?);
     let said = OAuthSettings { redirect_port, ..said };
     settings.oauth = said.over(&settings.oauth);
@@ -59,7 +61,7 @@ pub(super) fn with_account(
 /// Returns how a person logs in for the scope that a call lacked.
 fn more_scope(error: &CallError, account: &Account, spoken: &Spoken) -> Option<String> {
     let scopes = account.wanted_scope().filter(|_| error.kind == Kind::Unauthorized)?;
-    let words = format!("--scope {}", next_step::quoted(&scopes));
+    let words = format!("--scope {}", safe::quoted(&scopes));
     Some(format!("`{}` asks for it; other calls go on", spoken.command("login", &words)))
 }
 

@@ -1,15 +1,15 @@
 //! Checks the address of the server.
 
 use ridethrough::transport::Endpoint;
+use ridethrough_config::address;
 
 use crate::misuse::Misuse;
-use crate::server::target;
 
 /// Refuses to send secrets over plain `http` to another machine, where others can listen.
 pub(super) fn check(url: &str, allow_http: bool) -> Result<(), Misuse> {
     // A text that is not a URL is refused by the client's builder, with a better message.
     let Ok(endpoint) = Endpoint::parse(url) else { return Ok(()) };
-    if allow_http || target::is_safe_from_listeners(&endpoint) {
+    if allow_http || address::is_safe_from_listeners(&endpoint) {
         return Ok(());
     }
     Err(Misuse {

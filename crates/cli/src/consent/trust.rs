@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use ridethrough_config::approvals::Approvals;
+use ridethrough_config::folders::FILE;
+use ridethrough_config::settings::project;
 
 use crate::consent::agreement;
-use crate::consent::approvals::Approvals;
 use crate::misuse::Misuse;
-use crate::options::project;
 use crate::out;
-use crate::talk::safe;
+use crate::safe;
 
 /// The arguments of `ridethrough trust`.
 #[derive(clap::Args)]
@@ -27,7 +28,7 @@ pub(crate) struct TrustArgs {
 }
 
 pub(crate) fn play(args: &TrustArgs) -> Result<ExitCode> {
-    let path = args.file.clone().unwrap_or_else(|| PathBuf::from(project::NAME));
+    let path = args.file.clone().unwrap_or_else(|| PathBuf::from(FILE));
     let shown = safe::line(&path.to_string_lossy());
     let mut approvals = Approvals::read();
     if args.forget {

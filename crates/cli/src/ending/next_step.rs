@@ -2,6 +2,7 @@
 
 use ridethrough::error::{Advice, CallError, Delivery, Kind, Reason};
 use ridethrough::transport::Cause;
+use ridethrough_config::address;
 
 use crate::ending::exit;
 
@@ -37,15 +38,6 @@ impl Spoken {
     }
 }
 
-/// Returns a word quoted for a shell.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "_-./:=,@%+".contains(it);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 /// Returns the next step, in one line; `None` where the error itself says what to do.
 pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
     let is_no_endpoint = error.is_of_handshake()
@@ -63,7 +55,9 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
     }
     let url = server.url.as_deref();
     let query = server.query.as_str();
-    if let Some(tries) = url.filter(|_| is_no_endpoint).and_then(|url| with_mcp(url, query)) {
+    if let Some(tries) =
+        url.filter(|_| is_no_endpoint).and_then(|url| address::with_mcp(url, query))
+    {
         return Some(format!("perhaps `/mcp` is missing: try {tries}; {look_closer}"));
     }
     if let Some(rest) =
@@ -130,20 +124,6 @@ fn is_without_tls(error: &CallError) -> bool {
     failure.advice == Some(Advice::WithoutTls) || (is_cut && is_unsent)
 }
 
-/// Returns the URLs at which most servers answer, if this is none of them: below its path, and at the root.
-pub(crate) fn with_mcp(url: &str, query: &str) -> Option<String> {
-    let url = url.trim_end_matches('/');
-    if url.ends_with("/mcp") {
-        return None;
-    }
-    let after_scheme = url.find("://").map_or(0, |place| place + 3);
-    let below = format!("`{url}/mcp{query}`");
-    Some(match url[after_scheme..].find('/') {
-        Some(path) => format!("`{}/mcp{query}` or {below}", &url[..after_scheme + path]),
-        None => below,
-    })
-}
-
 /// The hint about a program that was started and has answered nothing.
 const NO_ANSWER: &str = "the program runs and has not answered: is it an MCP server, and does it speak on its stdin \
                          and stdout?";
@@ -203,7 +183,7 @@ mod tests {
             program.command("tools", "echo"),
             "ridethrough tools echo --bearer-env TOKEN -- npx ..."
         );
-        assert_eq!(quoted("http://a/mcp?b=1&c=it's"), r"'http://a/mcp?b=1&c=it'\''s'");
+        assert_eq!(crate::safe::quoted("http://a/mcp?b=1&c=it's"), r"'http://a/mcp?b=1&c=it'\''s'");
     }
 
     #[test]

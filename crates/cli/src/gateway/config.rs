@@ -2,17 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use ridethrough_config::folders::users_file;
+use ridethrough_config::gateway::{self, GatewayAccess, GatewayFile, GatewayServer, LoginOf};
+use ridethrough_config::hosts::Reached;
 use ridethrough_core::{DoubtForm, DoubtRepeat};
 use ridethrough_gateway::ServerSettings;
 
 use super::connect::ServerWay;
 use super::pins;
 use super::principals::{self, PrincipalTokens};
-use crate::import::{
-    GatewayAccess, GatewayFile, GatewayServer, LoginOf, Reached, read_for_gateway, safe,
-};
 use crate::misuse::Misuse;
-use crate::{options, platform};
+use crate::platform;
+use crate::safe;
 
 /// A config file that was read.
 pub(super) struct GatewayConfig {
@@ -35,11 +36,11 @@ pub(super) struct GatewayConfig {
 /// Returns the file to read: the one that was named, or the user's own. What lies in the working directory is
 /// never read unasked.
 pub(super) fn path(named: Option<&Path>) -> Result<PathBuf, Misuse> {
-    let own = options::users_file();
+    let own = users_file();
     match named.map(Path::to_owned).or(own) {
         Some(path) if path.is_file() => Ok(path),
         Some(path) => Err(Misuse {
-            what: format!("there is no file `{}`", safe(&path.to_string_lossy())),
+            what: format!("there is no file `{}`", safe::path(&path)),
             tried: "nothing was started".to_owned(),
             hint: "name the config file of an MCP host: `ridethrough gateway --config mcp.json`; \
                    `ridethrough gateway init` makes one from those on this machine"
@@ -55,7 +56,7 @@ pub(super) fn path(named: Option<&Path>) -> Result<PathBuf, Misuse> {
 
 /// Reads a config file. Nothing is started and nothing is sent.
 pub(super) fn read(path: &Path) -> Result<GatewayConfig, Misuse> {
-    let file = read_for_gateway(path).map_err(|faults| wrong(path, &faults))?;
+    let file = gateway::read(path).map_err(|faults| wrong(path, &faults))?;
     check_programs(path, &file)?;
     let GatewayFile {
         children,
@@ -104,7 +105,7 @@ fn check_programs(path: &Path, file: &GatewayFile) -> Result<(), Misuse> {
     Err(Misuse {
         what: format!(
             "`{}` names programs to start, or who may come in, and others can write it",
-            safe(&path.to_string_lossy())
+            safe::path(path)
         ),
         tried: "it was read; nothing was started".to_owned(),
         hint: "make it yours alone: `chmod go-w FILE`, and `chown` if it is another's".to_owned(),
@@ -128,8 +129,8 @@ fn settings(server: GatewayServer) -> ServerSettings {
 }
 
 fn wrong(path: &Path, faults: &[String]) -> Misuse {
-    let path = safe(&path.to_string_lossy());
-    let faults: Vec<_> = faults.iter().map(|it| safe(it)).collect();
+    let path = safe::path(path);
+    let faults: Vec<_> = faults.iter().map(|it| safe::line(it)).collect();
     Misuse {
         what: format!("`{path}` cannot be used: {}", faults.join("; ")),
         tried: "it was read; nothing was started".to_owned(),

@@ -5,15 +5,18 @@ use std::env;
 use ridethrough::credentials::{StaticToken, Token};
 use ridethrough::transport::Endpoint;
 use ridethrough::{Client, ClientBuilder};
+use ridethrough_config::address;
+use ridethrough_config::gateway::LoginOf;
+use ridethrough_config::hosts::{Program, Reached, RemoteServer};
+use ridethrough_config::login::TheirArguments;
 use ridethrough_gateway::Connect;
 use ridethrough_oauth::{Account, OAuth};
+use ridethrough_terminal::stray_line::StrayLine;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::account::oauth::{MaskedAccount, TheirArguments};
-use crate::import::{LoginOf, Program, Reached, RemoteServer};
+use crate::oauth::MaskedAccount;
 use crate::secrets;
 use crate::server::target;
-use crate::wrong_usage::stray_line::StrayLine;
 
 /// How a server is reached.
 pub(super) struct ServerWay {
@@ -90,7 +93,7 @@ fn remote(address: &RemoteServer, login: LoginOf) -> Result<ClientBuilder, Strin
     let token = address.authorization.iter().map(|it| ("authorization", it.expose_secret()));
     secrets::keep(url, &shown.chain(token).collect::<Vec<_>>());
     let is_bare = address.headers.is_empty() && address.authorization.is_none();
-    if !is_bare && Endpoint::parse(url).is_ok_and(|it| !target::is_safe_from_listeners(&it)) {
+    if !is_bare && Endpoint::parse(url).is_ok_and(|it| !address::is_safe_from_listeners(&it)) {
         return Err("a token or a header would go there in the clear".to_owned());
     }
     let mut builder = Client::builder(url);

@@ -9,7 +9,7 @@ use super::live_tokens::LiveTokens;
 use super::{GatewayArgs, issuer};
 use crate::expose::access::misuse;
 use crate::gateway_token;
-use crate::import::safe;
+use crate::safe;
 
 /// Who is let in over HTTP, and what people are told about it.
 pub(super) struct HttpAccess {
@@ -87,7 +87,7 @@ impl GatewayArgs {
             }
             None => {
                 let kept = gateway_token::read_or_make()?;
-                let path = safe(&kept.path.to_string_lossy());
+                let path = safe::path(&kept.path);
                 (Some(kept.token), format!("clients must show the token in {path}:"))
             }
         })

@@ -12,11 +12,10 @@ use http::{HeaderValue, StatusCode};
 use ridethrough::probe::Question;
 use ridethrough::transport::Endpoint;
 use ridethrough::{Client, Network};
+use ridethrough_config::address;
+use ridethrough_config::gateway::JwtSettings;
 use ridethrough_server::{Algorithm, FetchKeys, JwtRules, ProtectedResource};
 use serde_json::Value;
-
-use crate::import::JwtSettings;
-use crate::server::target;
 
 /// Where the keys of an issuer are.
 pub(super) struct IssuerKeys {
@@ -65,7 +64,7 @@ impl IssuerKeys {
 
     async fn get(&self, url: &str) -> Result<Vec<u8>, String> {
         let endpoint = Endpoint::parse(url).map_err(|error| error.to_string())?;
-        if !target::is_safe_from_listeners(&endpoint) {
+        if !address::is_safe_from_listeners(&endpoint) {
             return Err("keys over plain HTTP could be anybody's".to_owned());
         }
         let mut question = Question::get();

@@ -6,10 +6,9 @@ use std::path::PathBuf;
 
 use ridethrough::Json;
 use ridethrough_bridge::disk;
+use ridethrough_config::folders;
 use ridethrough_gateway::{ListKind, ListStore, ServerSettings};
 use ridethrough_server::Principal;
-
-use crate::kept;
 
 /// Lists below the user's cache.
 pub(super) struct KeptLists {
@@ -19,7 +18,7 @@ pub(super) struct KeptLists {
 impl KeptLists {
     /// Returns the lists of this user; `None` if the user has no folder for them.
     pub(super) fn of_user() -> Option<Self> {
-        Some(Self { folder: kept::folder()?.join("gateway") })
+        Some(Self { folder: folders::catalogues()?.join("gateway") })
     }
 
     fn path(

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ridethrough_bridge::disk;
+use ridethrough_config::folders;
 use ridethrough_gateway::{ListKind, NameStore, OwnedName};
-
-use crate::kept;
 
 /// The names of one config file.
 pub(super) struct KeptNames {
@@ -17,7 +16,7 @@ impl KeptNames {
     pub(super) fn of(config: &Path) -> Option<Self> {
         let whole = config.canonicalize().unwrap_or_else(|_| config.to_owned());
         let name = &disk::digest(whole.as_os_str().as_encoded_bytes())[..32];
-        Some(Self { path: kept::state()?.join("names").join(format!("{name}.json")) })
+        Some(Self { path: folders::state()?.join("names").join(format!("{name}.json")) })
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
+use ridethrough_config::gateway::{GatewayAccess, JwtSettings};
 use ridethrough_server::{
     HashedTokens, Identified, JwtVerifier, Principal, Server, TokenRefused, VerifyToken,
 };
@@ -12,7 +13,6 @@ use super::config::GatewayConfig;
 use super::issuer::{self, IssuerKeys};
 use super::principals::{self, PrincipalTokens};
 use crate::expose::voice::Voice;
-use crate::import::{GatewayAccess, JwtSettings};
 
 /// Who is let in. Clones share one.
 #[derive(Clone)]

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ridethrough_bridge::disk;
+use ridethrough_config::folders;
 use ridethrough_gateway::Approved;
-
-use crate::kept;
 
 /// Reads what was approved of a server; `None` if nothing was, or if the file is not ours.
 pub(super) fn read(server: &str) -> Option<Approved> {
@@ -32,7 +31,7 @@ pub(super) fn forget(server: &str) -> Result<(), String> {
 /// Returns the file with what was approved of a server.
 pub(super) fn path(server: &str) -> Option<PathBuf> {
     let name = format!("{}.json", &disk::digest(server.as_bytes())[..32]);
-    Some(kept::state()?.join("pins").join(name))
+    Some(folders::state()?.join("pins").join(name))
 }
 
 const MOST: u64 = 4 << 20;

@@ -6,11 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use ridethrough_bridge::disk;
+use ridethrough_config::folders;
 use ridethrough_server::{Principal, Token, TokenHash};
 
-use crate::import::safe;
 use crate::misuse::Misuse;
-use crate::{kept, out};
+use crate::out;
+use crate::safe;
 
 /// What is done with tokens.
 #[derive(clap::Subcommand)]
@@ -58,7 +59,7 @@ impl TokenCommand {
                     tokens.0.iter().try_for_each(|(name, hashes)| {
                         let count = hashes.len();
                         let plural = if count == 1 { "" } else { "s" };
-                        writeln!(out, "{}: {count} token{plural}", safe(name))
+                        writeln!(out, "{}: {count} token{plural}", safe::line(name))
                     })
                 })
             }
@@ -78,7 +79,7 @@ impl TokenFile {
 
 /// Returns the file of this user.
 pub(super) fn default_path() -> Result<PathBuf, Misuse> {
-    let folder = kept::state();
+    let folder = folders::state();
     let none = || wrong("this user has no folder of its own to keep tokens in".to_owned());
     folder.map(|it| it.join(NAME)).ok_or_else(none)
 }
@@ -94,7 +95,7 @@ fn add(name: &str, path: &Path) -> Result<ExitCode> {
     let is_another = !hashes.is_empty();
     hashes.push(TokenHash::of_token(&token).to_string());
     tokens.write(path)?;
-    let name = safe(name);
+    let name = safe::line(name);
     eprintln!(
         "`{name}` has {} token, which is shown only here; a gateway that runs knows it in 2 s",
         if is_another { "another" } else { "a" }
@@ -109,17 +110,17 @@ fn add(name: &str, path: &Path) -> Result<ExitCode> {
 fn remove(name: &str, path: &Path) -> Result<ExitCode> {
     let mut tokens = PrincipalTokens::read(path)?;
     if tokens.0.remove(name).is_none() {
-        return Err(wrong(format!("`{}` has no token", safe(name))).into());
+        return Err(wrong(format!("`{}` has no token", safe::line(name))).into());
     }
     tokens.write(path)?;
-    eprintln!("`{}` has no token any more; a gateway that runs knows it in 2 s", safe(name));
+    eprintln!("`{}` has no token any more; a gateway that runs knows it in 2 s", safe::line(name));
     Ok(ExitCode::SUCCESS)
 }
 
 impl PrincipalTokens {
     /// Reads the file; a file that is not there has no tokens.
     pub(super) fn read(path: &Path) -> Result<Self, Misuse> {
-        let shown = safe(&path.to_string_lossy());
+        let shown = safe::path(path);
         let kept = disk::read(path, MOST).map_err(|why| wrong(format!("`{shown}`: {why}")))?;
         let Some(text) = kept else { return Ok(Self::default()) };
         let unreadable = || wrong(format!("`{shown}` is not a file of tokens"));
@@ -133,7 +134,7 @@ impl PrincipalTokens {
 
     fn write(&self, path: &Path) -> Result<(), Misuse> {
         let text = serde_json::to_string_pretty(&self.0).expect("names and hashes are JSON");
-        let shown = safe(&path.to_string_lossy());
+        let shown = safe::path(path);
         disk::write(path, text.as_bytes()).map_err(|why| wrong(format!("`{shown}`: {why}")))
     }
 

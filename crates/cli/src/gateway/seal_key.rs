@@ -7,9 +7,8 @@ use std::path::Path;
 
 use anyhow::Context;
 use ridethrough_bridge::disk;
+use ridethrough_config::folders;
 use ridethrough_server::SealKey;
-
-use crate::kept;
 
 /// Reads the key, or makes one. Without a folder for it, or with a file that is not ours, the key is for this
 /// process only.
@@ -18,7 +17,7 @@ use crate::kept;
 ///
 /// Fails if the operating system has no randomness.
 pub(super) fn read_or_make() -> anyhow::Result<SealKey> {
-    let path = kept::state().map(|it| it.join(NAME));
+    let path = folders::state().map(|it| it.join(NAME));
     let secret = match path.as_deref().map(|path| (path, kept_in(path))) {
         Some((_, Ok(Some(secret)))) => secret,
         Some((path, Ok(None))) => {

@@ -18,8 +18,8 @@ use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 use crate::expose::threads::ServingThreads;
-use crate::import::safe;
 use crate::misuse::Misuse;
+use crate::safe;
 
 /// A socket that is listened on. Its file is removed when this is dropped.
 pub(super) struct OwnersSocket {
@@ -34,7 +34,7 @@ impl OwnersSocket {
     /// other file is not.
     pub(super) fn bind(path: &Path) -> Result<Self, Misuse> {
         Self::try_bind(path).map_err(|error| Misuse {
-            what: format!("`{}` cannot be listened on: {error}", safe(&path.to_string_lossy())),
+            what: format!("`{}` cannot be listened on: {error}", safe::path(path)),
             tried: "no server was started".to_owned(),
             hint: "name a path in a folder of yours where no file is".to_owned(),
         })

@@ -10,19 +10,16 @@ use ridethrough::credentials::{Challenge, StaticToken, Token};
 use ridethrough::error::Kind;
 use ridethrough::transport::Endpoint;
 use ridethrough::{Client, ClientBuilder, Error, RetryPolicy};
+use ridethrough_config::address;
+use ridethrough_config::hosts::{ConfigScope, Entry, File, Folders, Reached, RemoteServer, Trust};
 use ridethrough_oauth::Account;
 use ridethrough_oauth_core::discovery::DiscoveryFailure;
 use ridethrough_oauth_core::metadata::MetadataSource;
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
-use super::entry::Entry;
-use super::file::{File, Trust};
-use super::places::{ConfigScope, Folders};
-use super::reach::{Reached, RemoteServer};
-use crate::account::oauth::{LoginDemand, NoToken};
+use crate::oauth::{LoginDemand, NoToken};
 use crate::secrets;
-use crate::server::target;
 
 /// The answer of a server, or why it was not asked.
 #[derive(Debug)]
@@ -113,7 +110,7 @@ fn builder(address: &RemoteServer, asking: &NoToken) -> Result<ClientBuilder, St
     secrets::keep(address.url.expose_secret(), &shown.chain(token).collect::<Vec<_>>());
     let is_bare = address.headers.is_empty() && address.authorization.is_none();
     let endpoint = Endpoint::parse(address.url.expose_secret());
-    if !is_bare && endpoint.is_ok_and(|it| !target::is_safe_from_listeners(&it)) {
+    if !is_bare && endpoint.is_ok_and(|it| !address::is_safe_from_listeners(&it)) {
         return Err("a token or a header would go there in the clear".to_owned());
     }
     let mut builder =

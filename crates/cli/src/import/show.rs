@@ -3,18 +3,14 @@
 //! Names come from files of unknown origin: they reach a terminal as text only, without control characters.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use ridethrough_bridge::is_harmful;
+use ridethrough_config::hosts::{Broken, ConfigPlace, ConfigScope, Entry, Unread};
+use ridethrough_config::replacing::{EntryVerdict, LoginAfter, header_names, shown_url};
 use serde_json::{Value, json};
 
-use super::entry::Entry;
-use super::file::Unread;
-use super::places::{ConfigPlace, ConfigScope};
-use super::plan::{EntryVerdict, LoginAfter, header_names, shown_url};
-use super::tree::Broken;
 use crate::out::{Colour, painted};
-use crate::secrets;
+use crate::safe;
 
 /// The outcome for one file.
 pub(super) struct Report<'a> {
@@ -38,9 +34,9 @@ pub(super) fn in_words(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for Report { place, servers, written } in reports {
-        let heading = format!("{}  {}", place.host, shown(&place.path));
+        let heading = format!("{}  {}", place.host, safe::path(&place.path));
         writeln!(out, "{}", painted(&heading, Colour::Bold, is_colourful))?;
-        let wrong = |text: &str| painted(&safe(text), Colour::Red, is_colourful);
+        let wrong = |text: &str| painted(&safe::line(text), Colour::Red, is_colourful);
         match servers {
             Err(why) => writeln!(out, "  {}", wrong(&why.to_string()))?,
             Ok(servers) if servers.is_empty() => writeln!(out, "  no servers in it")?,
@@ -50,7 +46,7 @@ pub(super) fn in_words(
         }
         match written {
             None => {}
-            Some(Ok(backup)) => writeln!(out, "  written; as it was: {}", shown(backup))?,
+            Some(Ok(backup)) => writeln!(out, "  written; as it was: {}", safe::path(backup))?,
             Some(Err(why)) => writeln!(out, "  {}", wrong(&format!("not written: {why}")))?,
         }
         writeln!(out)?;
@@ -72,11 +68,11 @@ fn line(
         EntryVerdict::Replace(_) => ("replace", Colour::Green),
     };
     let name = match &entry.project {
-        Some(project) => format!("{} (in {})", safe(&entry.name), safe(project)),
-        None => safe(&entry.name),
+        Some(project) => format!("{} (in {})", safe::line(&entry.name), safe::line(project)),
+        None => safe::line(&entry.name),
     };
     let word = painted(&format!("{word:<8}"), colour, is_colourful);
-    writeln!(out, "  {word} {name}: {}", safe(&story(place, entry, verdict)))
+    writeln!(out, "  {word} {name}: {}", safe::line(&story(place, entry, verdict)))
 }
 
 /// Returns one server as a line for people, without colours.
@@ -125,7 +121,7 @@ pub(super) fn log_in(place: &ConfigPlace, entry: &Entry) -> String {
     match place.scope {
         // Names of such a file are known to `import` only.
         ConfigScope::Named => "ridethrough login URL".to_owned(),
-        _ => format!("ridethrough login {}", quoted(&safe(&entry.name))),
+        _ => format!("ridethrough login {}", quoted(&safe::line(&entry.name))),
     }
 }
 
@@ -208,26 +204,12 @@ fn server(place: &ConfigPlace, entry: &Entry, verdict: &EntryVerdict) -> Value {
     server
 }
 
-/// Returns a path for a terminal.
-pub(crate) fn shown(path: &Path) -> String {
-    safe(&path.display().to_string())
-}
-
-/// Returns text of unknown origin for a terminal: characters that control it, or reverse the direction of
-/// writing, are escaped.
-pub(crate) fn safe(text: &str) -> String {
-    let text = secrets::masked(text);
-    let spelt =
-        |it: char| if is_harmful(it) { it.escape_unicode().to_string() } else { it.to_string() };
-    text.chars().map(spelt).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn nothing_in_a_name_steers_the_terminal() {
-        assert_eq!(safe("a\x1b[31mb\r\u{202e}ü"), "a\\u{1b}[31mb\\u{d}\\u{202e}ü");
+        assert_eq!(safe::line("a\x1b[31mb\r\u{202e}ü"), "a\\u{1b}[31mb\\u{d}\\u{202e}ü");
     }
 }

@@ -3,15 +3,16 @@
 use std::sync::PoisonError;
 
 use ridethrough::ClientBuilder;
+use ridethrough_config::hosts::RemoteServer;
+use ridethrough_config::login::{OAuthSettings, TheirArguments};
 use ridethrough_oauth::error::SettingsError;
 use ridethrough_oauth::store::StoreError;
 use ridethrough_oauth::{Account, OAuth};
 use secrecy::ExposeSecret;
 
 use super::settings::{Settings, wrong};
-use crate::account::oauth::{MaskedAccount, OAuthSettings, TheirArguments};
-use crate::import::RemoteServer;
 use crate::misuse::Misuse;
+use crate::oauth::MaskedAccount;
 
 impl Settings {
     /// Returns the login settings at this server: from the command's settings, completed by the server's

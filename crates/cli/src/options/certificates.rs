@@ -9,12 +9,13 @@ use std::path::PathBuf;
 
 use ridethrough::ClientBuilder;
 use ridethrough::transport::Endpoint;
+use ridethrough_config::address;
+use ridethrough_config::hosts::RemoteServer;
 use secrecy::ExposeSecret;
 
-use crate::import::RemoteServer;
 use crate::misuse::Misuse;
-use crate::server::target::{self, Target};
-use crate::talk::safe;
+use crate::safe;
+use crate::server::target::Target;
 
 /// The settings about certificates.
 #[derive(Default)]
@@ -59,7 +60,7 @@ impl Certificates {
     /// Returns a warning before anything is sent to a server that is not checked.
     pub(super) fn warning(&self, target: &Target) -> Option<String> {
         let endpoint = self.left_unchecked(target.address()?).ok().flatten()?;
-        let who = if target::is_this_machine(&endpoint) {
+        let who = if address::is_this_machine(&endpoint) {
             "any program on this machine that listens there"
         } else {
             "anybody on the way there"
@@ -82,7 +83,7 @@ impl Certificates {
         }
         let host = plain(endpoint.host_to_resolve());
         let is_meant = match plain(named) {
-            named if named.is_empty() => target::is_this_machine(&endpoint),
+            named if named.is_empty() => address::is_this_machine(&endpoint),
             named => named == host,
         };
         is_meant.then_some(Some(endpoint)).ok_or_else(|| too_far(&host, named))

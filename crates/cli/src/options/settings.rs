@@ -3,7 +3,6 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use ridethrough::credentials::{EnvironmentToken, StaticToken, Token};
 use ridethrough::machine::hints::OperatorHints;
 use ridethrough::policy::PolicyBuilder;
@@ -11,19 +10,20 @@ use ridethrough::probe::Probe;
 use ridethrough::transport::Endpoint;
 use ridethrough::{Client, ClientBuilder};
 use ridethrough_bridge::EraMemory;
+use ridethrough_config::address;
+use ridethrough_config::folders;
+use ridethrough_config::hosts::RemoteServer;
+use ridethrough_config::login::OAuthSettings;
+use ridethrough_config::settings::{EraChoice, Layer, Origin, Policy};
+use ridethrough_config::values;
 use ridethrough_oauth::Account;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::certificates::Certificates;
-use super::{EraChoice, Layer, Origin, Policy};
-use super::{header, hint};
-use crate::account::oauth::OAuthSettings;
-use crate::import::RemoteServer;
-use crate::kept;
 use crate::misuse::Misuse;
+use crate::safe;
 use crate::secrets;
-use crate::server::target::{self, Target};
-use crate::talk::safe;
+use crate::server::target::Target;
 
 /// How to talk to a server. It has no `Debug`, because it holds header values and tokens.
 pub(crate) struct Settings {
@@ -77,7 +77,7 @@ impl Settings {
         let mut headers = Vec::new();
         let mut credentials = None;
         for text in &said.headers {
-            let (name, value) = header::parse(text, &variable)
+            let (name, value) = values::header(text, &variable)
                 .map_err(|it| Misuse { hint: HEADER.to_owned(), ..wrong(&it) })?;
             if name.eq_ignore_ascii_case("authorization") {
                 credentials = Some(given(&value).map_err(|it| wrong(&it))?);
@@ -100,7 +100,7 @@ impl Settings {
             policy: said.policy.unwrap_or(Policy::Interactive),
             era: said.era,
             timeout: said.timeout,
-            hints: hint::together(said.hints, &said.repeatable),
+            hints: values::together(said.hints, &said.repeatable),
             repeatable: said.repeatable,
             max_message: said.max_message,
             verbose: said.verbose.unwrap_or_default(),
@@ -172,7 +172,7 @@ impl Settings {
     pub(crate) fn remembering(&self, builder: ClientBuilder, target: &Target) -> ClientBuilder {
         // With a fixed era the client does not ask the server for it.
         let is_asked = self.era.is_none_or(|era| era == EraChoice::Auto);
-        let place = target.address().zip(kept::folder()).filter(|_| is_asked);
+        let place = target.address().zip(folders::catalogues()).filter(|_| is_asked);
         let Some((address, folder)) = place else { return builder };
         let url = address.url.expose_secret();
         let memory = EraMemory::open(&folder, url, &self.shown_to(target));
@@ -233,7 +233,7 @@ impl Settings {
     fn check_way(&self, address: &RemoteServer, has_secrets: bool) -> Result<(), Misuse> {
         // A text that is not a URL is refused by the client's builder, with a better message.
         let Ok(endpoint) = Endpoint::parse(address.url.expose_secret()) else { return Ok(()) };
-        if self.allows_http || !has_secrets || target::is_safe_from_listeners(&endpoint) {
+        if self.allows_http || !has_secrets || address::is_safe_from_listeners(&endpoint) {
             return Ok(());
         }
         Err(Misuse {
@@ -276,7 +276,7 @@ impl Settings {
             None => "none",
         };
         let limit = self.max_message.map_or("the default".to_owned(), |it| format!("{it} bytes"));
-        let era = self.era.map_or("found out".to_owned(), word);
+        let era = self.era.map_or("found out", EraChoice::word);
         let time =
             self.timeout.map_or("the policy's".to_owned(), |it| format!("{} s", it.as_secs_f64()));
         let listed =
@@ -285,16 +285,11 @@ impl Settings {
         format!(
             "policy {}, era {era}, time for a call {time}, longest message {limit}, token {token}, \
              headers {}, repeatable tools {}",
-            word(self.policy),
+            self.policy.word(),
             listed(headers),
             listed(repeatable)
         )
     }
-}
-
-/// Returns the value as it is typed.
-pub(super) fn word(value: impl ValueEnum) -> String {
-    value.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
 }
 
 /// Returns the token in `Authorization: Bearer TOKEN`, or the credentials of another scheme.
@@ -311,7 +306,7 @@ fn given(value: &str) -> Result<Bearer, String> {
 /// Returns the token in a variable, which must be set before anything is sent.
 fn held(name: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Bearer, String> {
     // The person may have given the token itself: only a word that looks like a variable is repeated.
-    let is_usual = header::is_name(name) && !name.contains(|it: char| it.is_ascii_lowercase());
+    let is_usual = values::is_variable(name) && !name.contains(|it: char| it.is_ascii_lowercase());
     let shown = if is_usual { format!("the variable `{name}`") } else { "the variable".to_owned() };
     let value =
         variable(name).ok_or_else(|| format!("{shown} that `bearer-env` names is not set"))?;

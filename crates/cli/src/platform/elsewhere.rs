@@ -1,18 +1,14 @@
 //! Stand-ins for what Unix has: commands that cannot do without it are refused, here and nowhere else.
 
 use std::ffi::OsString;
-use std::fs::{File, Metadata, OpenOptions};
-use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use ridethrough_bridge::Gauge;
 
 use crate::misuse::Misuse;
-use crate::options::Origin;
 
-pub(crate) use {refused as expose, refused as gateway, refused as status, refused as supervise};
+pub(crate) use {refused as expose, refused as gateway, refused as supervise};
 
 /// A command that does not exist on this platform.
 pub(crate) mod refused {
@@ -37,31 +33,25 @@ pub(crate) mod refused {
     }
 }
 
-/// Whether `ridethrough gateway` exists here.
-pub(crate) const HAS_GATEWAY: bool = false;
+/// `ridethrough status`, and the socket by which it would see a bridge.
+pub(crate) mod status {
+    use ridethrough_bridge::Gauge;
+    use ridethrough_config::settings::Origin;
 
-/// A stand-in for the socket by which `status` sees a bridge.
-pub(crate) struct StatusServer;
+    pub(crate) use super::refused::{Args as StatusArgs, play};
 
-impl StatusServer {
-    pub(crate) fn open(_: Gauge, _: String, _: Vec<Origin>) -> Result<Self, String> {
-        Err(format!("that is {NOT_SUPPORTED}"))
+    /// A stand-in for the socket by which `status` sees a bridge.
+    pub(crate) struct StatusServer;
+
+    impl StatusServer {
+        pub(crate) fn open(_: Gauge, _: String, _: Vec<Origin>) -> Result<Self, String> {
+            Err(format!("that is {super::NOT_SUPPORTED}"))
+        }
     }
 }
 
-/// Does nothing: a file has the permissions of its folder.
-pub(crate) const fn for_owner_only(_: &mut OpenOptions) {}
-
-pub(crate) const fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
-    Ok(())
-}
-
-/// Does nothing: a file has the permissions of its folder.
-pub(crate) const fn make_private(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-pub(crate) const fn sync_folder(_: &Path) {}
+/// Whether `ridethrough gateway` exists here.
+pub(crate) const HAS_GATEWAY: bool = false;
 
 /// A file has the rights of its folder, which is one of the user's own.
 pub(crate) const fn is_ours_alone(_: &Path) -> bool {

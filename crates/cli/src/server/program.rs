@@ -7,11 +7,12 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::ending::next_step;
-use crate::import::Program;
+use ridethrough_config::address;
+use ridethrough_config::hosts::Program;
+
 use crate::misuse::Misuse;
 use crate::platform;
-use crate::server::target;
+use crate::safe;
 
 /// Returns the command line with the program behind `--`, if there is one, in the place of the server.
 pub(crate) fn fold(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, Misuse> {
@@ -91,12 +92,17 @@ pub(crate) fn typed_without_dashes(words: &[OsString]) -> Option<String> {
     Some(format!("a program stands behind `--`{apart}: `{before} -- {started}{more}`"))
 }
 
+/// Returns how to type the program that this command line may mean.
+pub(crate) fn meant() -> Option<String> {
+    typed_without_dashes(&env::args_os().collect::<Vec<_>>())
+}
+
 /// Adds to the misuse how to type a program, if the word that means no server is the path of a program or a
 /// whole command line.
 pub(crate) fn advised(misuse: Misuse, word: &str) -> Misuse {
     let is_program = is_path(word.as_ref()) || word.contains(char::is_whitespace);
     let is_program = is_program || script(word).is_some();
-    match typed_without_dashes(&env::args_os().collect::<Vec<_>>()).filter(|_| is_program) {
+    match meant().filter(|_| is_program) {
         Some(hint) => Misuse { hint, ..misuse },
         None => misuse,
     }
@@ -108,12 +114,12 @@ fn started(word: &str) -> Option<String> {
         return None;
     }
     if let Some(interpreter) = script(word) {
-        return Some(format!("{interpreter} {}", next_step::quoted(word)));
+        return Some(format!("{interpreter} {}", safe::quoted(word)));
     }
     // Only a path begins like this, whether the file exists or not.
     let is_path = ["./", "../", "/", "~/"].iter().any(|it| word.starts_with(it));
     let is_there = places(OsStr::new(word)).iter().any(|place| place.is_file());
-    (is_path || is_there).then(|| next_step::quoted(word))
+    (is_path || is_there).then(|| safe::quoted(word))
 }
 
 /// Returns the interpreter of this file, if it is a script that cannot be started by itself.
@@ -141,7 +147,7 @@ fn before_dashes(command: &str) -> String {
 
 fn url_behind_dashes(command: &str, url: &str) -> Misuse {
     // A URL that cannot be used may hold a password.
-    let url = target::resolve(url).map_or_else(|_| "URL".to_owned(), |it| it.word());
+    let url = address::typed(url).unwrap_or_else(|| "URL".to_owned());
     let line = before_dashes(command);
     let line = line.replacen(command, &format!("{command} {url}"), 1);
     Misuse {

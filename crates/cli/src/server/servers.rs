@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use ridethrough_config::hosts::Servers;
 use serde::Serialize;
 
-use crate::import::{Servers, safe};
 use crate::out;
+use crate::safe;
 use crate::server::target;
 
 /// The arguments of `ridethrough servers`.
@@ -46,9 +47,9 @@ pub(crate) fn play(args: &ServersArgs) -> Result<ExitCode> {
         }
     });
     for (path, why) in servers.files() {
-        let path = safe(&path.to_string_lossy());
+        let path = safe::path(path);
         if let Some(why) = why {
-            eprintln!("warning: {path} cannot be read: {}", safe(&why));
+            eprintln!("warning: {path} cannot be read: {}", safe::line(&why));
         }
     }
     if known.is_empty() {
@@ -74,12 +75,12 @@ fn known(servers: &Servers) -> Vec<ShownServer> {
                 Err(misuse) => misuse.what.clone(),
             };
             all.push(ShownServer {
-                name: safe(name),
-                word: safe(&word),
+                name: safe::line(name),
+                word: safe::line(&word),
                 host,
-                server: safe(&server_shown),
+                server: safe::line(&server_shown),
                 is_usable: target.is_ok(),
-                file: safe(&server.path().to_string_lossy()),
+                file: safe::path(&server.path()),
             });
         }
     }

@@ -2,21 +2,20 @@
 //! an MCP host.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 use ridethrough::transport::{Endpoint, EndpointError};
 use ridethrough::{Client, ClientBuilder};
-use ridethrough_wire::secrets::Secrets;
+use ridethrough_config::address::{is_safe_from_listeners, shown, shown_query};
+use ridethrough_config::hosts::{Program, Reached, RemoteServer, Servers};
+use ridethrough_config::names;
+use ridethrough_terminal::stray_line::StrayLine;
 use secrecy::ExposeSecret;
 
-use crate::ending::next_step;
 use crate::ending::next_step::Spoken;
-use crate::import::{Program, Reached, RemoteServer, safe};
 use crate::misuse::Misuse;
-use crate::server::names;
+use crate::safe;
 use crate::server::program;
-use crate::wrong_usage::stray_line::StrayLine;
 
 /// A server that a client can be made for. It prints without the URL's query, where people put keys.
 pub(crate) struct Target {
@@ -37,7 +36,7 @@ pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
     if let Some(program) = program::in_word(word) {
         return Ok(Target::new(TargetPlace::Program(program), None));
     }
-    let resolved = names::resolve(word)?;
+    let resolved = names::resolve(word, Servers::here, program::meant)?;
     let place = match resolved.reached {
         Reached::Local(program) => TargetPlace::Program(program),
         Reached::Remote(address) => match Endpoint::parse(address.url.expose_secret()) {
@@ -55,14 +54,14 @@ pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
 /// Finds the server behind a bridge: a URL, or a name from a file of the user's own. Hosts start bridges in
 /// any folder, so files in the working directory do not count; and a bridge never starts a program.
 pub(crate) fn behind_bridge(word: &str) -> Result<Target, Misuse> {
-    let resolved = names::resolve_by_user(word)?;
+    let resolved = names::resolve(word, Servers::of_user, program::meant)?;
     match resolved.reached {
         Reached::Remote(address) => match Endpoint::parse(address.url.expose_secret()) {
             Ok(endpoint) => Ok(Target::new(TargetPlace::Url { address, endpoint }, resolved.named)),
             Err(error) => Err(unfit(address.url.expose_secret(), &error, resolved.named.as_ref())),
         },
         Reached::Local(_) => Err(Misuse {
-            what: format!("`{}` is a program, which a host can start itself", safe(word)),
+            what: format!("`{}` is a program, which a host can start itself", safe::line(word)),
             tried: "its entry was read; nothing was started".to_owned(),
             hint: "a bridge takes a server that has a URL".to_owned(),
         }),
@@ -94,19 +93,19 @@ impl Target {
     /// program, so a person who types a name is shown which.
     pub(crate) fn origin(&self) -> Option<String> {
         let (name, path) = self.named.as_ref()?;
-        Some(format!("`{}` is {self}, from {}", safe(name), safe(&path.to_string_lossy())))
+        Some(format!("`{}` is {self}, from {}", safe::line(name), safe::path(path)))
     }
 
     /// Returns the server as it can be typed behind a command, without values that may be secrets.
     pub(crate) fn word(&self) -> String {
         match (&self.named, &self.place) {
-            (Some((name, _)), _) => safe(name),
+            (Some((name, _)), _) => safe::line(name),
             (None, TargetPlace::Program(program)) => {
                 let args = if program.args.is_empty() { "" } else { " ..." };
-                format!("-- {}{args}", safe(&program.command))
+                format!("-- {}{args}", safe::line(&program.command))
             }
             (None, TargetPlace::Url { endpoint, .. }) => {
-                next_step::quoted(&format!("{}{}", shown(endpoint), shown_query(endpoint)))
+                safe::quoted(&format!("{}{}", shown(endpoint), shown_query(endpoint)))
             }
         }
     }
@@ -158,47 +157,12 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            TargetPlace::Program(program) => write!(f, "the program `{}`", safe(&program.command)),
+            TargetPlace::Program(program) => {
+                write!(f, "the program `{}`", safe::line(&program.command))
+            }
             TargetPlace::Url { endpoint, .. } => f.write_str(&shown(endpoint)),
         }
     }
-}
-
-/// Whether the way to the server is encrypted, or does not leave this machine.
-pub(crate) fn is_safe_from_listeners(endpoint: &Endpoint) -> bool {
-    endpoint.is_tls() || is_this_machine(endpoint)
-}
-
-/// Whether the server is on this machine. Names below `localhost` are (RFC 6761, section 6.3).
-pub(crate) fn is_this_machine(endpoint: &Endpoint) -> bool {
-    let host = endpoint.host_to_resolve().trim_end_matches('.').to_ascii_lowercase();
-    let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
-    host == "localhost" || host.ends_with(".localhost") || host.parse().is_ok_and(is_loopback)
-}
-
-/// Returns the URL without the query, and without parts of the path that are long enough to be keys.
-pub(crate) fn shown(endpoint: &Endpoint) -> String {
-    let whole = endpoint.to_string();
-    let path = whole.strip_prefix(&endpoint.origin()).unwrap_or_default();
-    let part = |part: &str| if part.len() >= KEY { "..." } else { part }.to_owned();
-    let path: Vec<_> = path.split('/').map(part).collect();
-    format!("{}{}", endpoint.origin(), path.join("/"))
-}
-
-/// Returns the query, with values that may be secrets as `...`; empty, if there is none.
-fn shown_query(endpoint: &Endpoint) -> String {
-    let Some((_, query)) = endpoint.path().split_once('?') else { return String::new() };
-    let members = query.split('&').map(|member| {
-        let (name, value) = member.split_once('=').unwrap_or(("", member));
-        let mut secret = Secrets::default();
-        secret.keep_query(member);
-        match (secret.masked(value) == value, name) {
-            (true, _) => member.to_owned(),
-            (false, "") => "...".to_owned(),
-            (false, name) => format!("{name}=..."),
-        }
-    });
-    format!("?{}", members.collect::<Vec<_>>().join("&"))
 }
 
 /// Begins a client of a program.
@@ -230,7 +194,7 @@ fn unfit(url: &str, error: &EndpointError, named: Option<&(String, PathBuf)>) ->
     Misuse {
         what: format!("the server's address cannot be used: {why}"),
         tried: match named {
-            Some((_, path)) => format!("its entry in {} was read", safe(&path.to_string_lossy())),
+            Some((_, path)) => format!("its entry in {} was read", safe::path(path)),
             None => "it was read as a URL; nothing was sent".to_owned(),
         },
         hint: hint.to_owned(),
@@ -245,9 +209,6 @@ fn has_wrong_port(url: &str) -> bool {
     let port = port.filter(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()));
     port.is_some_and(|it| !it.parse::<u16>().is_ok_and(|port| port > 0))
 }
-
-/// The length from which a part of a path counts as a key. Names in paths are shorter, as a rule.
-const KEY: usize = 20;
 
 #[cfg(test)]
 mod tests {

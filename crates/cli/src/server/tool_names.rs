@@ -7,7 +7,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::PathBuf;
 
-use crate::{kept, platform};
+use ridethrough_config::folders;
+use ridethrough_config::platform;
 
 /// Keeps the names of a server's tools. Names that cannot be kept are merely not completed.
 pub(crate) fn keep<'a>(server: &str, tools: impl Iterator<Item = &'a str>) {
@@ -31,7 +32,7 @@ pub(crate) fn is_plain(name: &str) -> bool {
 /// show it.
 fn place(server: &str) -> Option<PathBuf> {
     let is_name = is_plain(server) && !server.contains('/');
-    let folder = kept::folder()?.parent()?.join("tools");
+    let folder = folders::catalogues()?.parent()?.join("tools");
     is_name.then(|| folder.join(server.replace(':', "+")))
 }
 

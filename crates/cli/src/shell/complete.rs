@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Subcommand;
+use ridethrough_config::hosts::Servers;
 
-use crate::import::Servers;
 use crate::out;
 use crate::server::tool_names;
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use ridethrough_bridge::Gauge;
+use ridethrough_config::settings::Origin;
 use ridethrough_gateway::Gateway;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -19,7 +20,6 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::socket::{self, ASK, GatewayReply, SocketOwner, StatusReply};
-use crate::options::Origin;
 
 /// An open socket. Dropping it closes and removes it.
 pub(crate) struct StatusServer {

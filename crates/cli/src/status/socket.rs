@@ -13,13 +13,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ridethrough_bridge::Snapshot;
+use ridethrough_config::settings::Origin;
 use ridethrough_gateway::UpstreamStatus;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
-
-use crate::options::Origin;
 
 /// A bridge's reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use ridethrough::Json;
 
 use super::schema::{Schema, is_of};
-use crate::ending::next_step;
+use crate::safe;
 pub(super) use origins::Origins;
 use word::{Given, TypedArgument};
 
@@ -238,9 +238,9 @@ fn joined_by_commas(at: &str, word: &TypedArgument) -> Option<String> {
     let is_file = word.shown.contains("=@");
     let (first, rest) = text.split_once(',').filter(|_| !is_file)?;
     let place = at.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~");
-    let typed = |value: &str| format!("{place}={}", next_step::quoted(value.trim()));
+    let typed = |value: &str| format!("{place}={}", safe::quoted(value.trim()));
     let several = [typed(first), typed(rest.split(',').next().unwrap_or_default())].join(" ");
-    let one = next_step::quoted(&serde_json::json!([text]).to_string());
+    let one = safe::quoted(&serde_json::json!([text]).to_string());
     Some(format!(
         "`{place}` is a list; several are typed as `{several}` or as JSON, `{place}:='[...]'`, and one with \
          a comma in it as `{place}:={}`; typed: `{}`",

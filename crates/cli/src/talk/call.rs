@@ -23,12 +23,11 @@ use super::log::Level;
 use super::questions::{self, Asking};
 use super::schema::{self, NameVerdict, SchemaDocument};
 use super::{
-    Common, Talk, content, ended_as_swapped, nearest_tool, progress, safe, talk_asked, task,
-    told_doubt,
+    Common, Talk, content, ended_as_swapped, nearest_tool, progress, talk_asked, task, told_doubt,
 };
 use crate::ending::exit::Exit;
-use crate::ending::next_step;
 use crate::misuse::Misuse;
+use crate::safe;
 use crate::{out, secrets};
 
 /// The arguments of `ridethrough call`.
@@ -283,7 +282,7 @@ fn names_for(schema: &Json, words: &[String]) -> String {
     let names = required.iter().copied().chain(others);
     let typed = names
         .zip(words)
-        .map(|(name, word)| format!("{}={}", secrets::masked(name), next_step::quoted(word)));
+        .map(|(name, word)| format!("{}={}", secrets::masked(name), safe::quoted(word)));
     typed.collect::<Vec<_>>().join(" ")
 }
 

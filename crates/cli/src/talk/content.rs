@@ -3,8 +3,9 @@
 use anyhow::Result;
 use ridethrough::model::{Content, Media, ResourceContents};
 
+use super::base64;
 use super::files::{Folder, Saved};
-use super::{base64, safe};
+use crate::safe;
 
 /// Returns content in words, each piece on a new line. Bytes are saved if there is a folder for them.
 pub(super) fn words(content: &[Content], folder: Option<&Folder>) -> Result<String> {

@@ -11,11 +11,11 @@ use ridethrough::{Error, Json};
 use serde::Serialize;
 
 use super::aside::Late;
-use super::safe;
 use crate::ending::exit::{self, Exit};
 use crate::ending::next_step::{self, Spoken};
 use crate::ending::trouble::Trouble;
 use crate::misuse::Misuse;
+use crate::safe;
 use crate::{out, secrets};
 
 /// The server that a command talked to.

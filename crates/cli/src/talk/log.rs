@@ -5,7 +5,8 @@ use clap::ValueEnum;
 use ridethrough::Error;
 use ridethrough::model::{LogLevel, LogMessage, Notification};
 
-use super::{Talk, safe};
+use super::Talk;
+use crate::safe;
 
 /// The levels of a log message, of RFC 5424, the least first.
 #[derive(Clone, Copy, ValueEnum)]

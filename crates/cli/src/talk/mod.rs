@@ -21,11 +21,9 @@ mod read;
 mod rehearsal;
 mod renewal;
 mod resources;
-pub(crate) mod safe;
 mod schema;
 mod task;
 mod teller;
-pub(crate) mod terminal;
 mod timed;
 mod told_doubt;
 mod told_event;
@@ -47,25 +45,26 @@ use clap::Subcommand;
 use ridethrough::model::Tool;
 use ridethrough::task::Task;
 use ridethrough::{Client, Error, Json};
+use ridethrough_terminal::stderr::Terminal;
+use ridethrough_terminal::stray_line::StrayLine;
 use tokio::runtime;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::ending::exit::Exit;
 use crate::ending::next_step::Spoken;
+use crate::near;
 use crate::options::{Options, Settings};
+use crate::safe;
 use crate::server::program;
 use crate::server::target;
 use crate::server::tool_names;
-use crate::wrong_usage::near;
-use crate::wrong_usage::stray_line::StrayLine;
 use crate::wrong_usage::swapped;
 use crate::wrong_usage::unexpanded;
 use crate::{out, secrets, until};
 use files::Folder;
 use questions::{Asking, Questions};
 pub use rehearsal::{SchemaRehearsal, rehearse_schema};
-use terminal::Terminal;
 use timed::Timed;
 
 #[derive(Subcommand)]
@@ -191,7 +190,7 @@ fn hold(
         .build()
         .context("no threads could be started")?;
     let ended = runtime.block_on(async {
-        let terminal = Arc::new(Terminal::new());
+        let terminal = Arc::new(Terminal::default());
         let questions = Questions::new(flags, asking, target.to_string(), terminal.clone())?;
         let client = settings.client(&target, |builder| questions.declare(builder))?;
         let born = Instant::now();

@@ -7,8 +7,9 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::questions::{Asking, Flags};
-use super::{Common, Talk, safe, talk_asked};
+use super::{Common, Talk, talk_asked};
 use crate::ending::exit::Exit;
+use crate::safe;
 
 /// The arguments of `ridethrough ping`.
 #[derive(clap::Args)]

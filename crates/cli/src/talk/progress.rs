@@ -2,7 +2,7 @@
 
 use ridethrough::model::Progress;
 
-use super::safe;
+use crate::safe;
 
 /// Returns `[#####.....]  50 %  5 of 10: copying`, as far as the server gives these values.
 pub(super) fn line(step: &Progress) -> String {

@@ -10,13 +10,13 @@ use ridethrough::model::{Prompt, PromptResult, Role};
 
 use super::arguments;
 use super::files::Folder;
-use super::{Common, Talk, content, ended_as_swapped, safe, talk, told_doubt};
+use super::{Common, Talk, content, ended_as_swapped, talk, told_doubt};
 use crate::ending::exit::Exit;
-use crate::ending::next_step;
 use crate::misuse::Misuse;
+use crate::near;
 use crate::out::{Colour, painted};
+use crate::safe;
 use crate::secrets;
-use crate::wrong_usage::near;
 
 /// The arguments of `ridethrough prompt`.
 #[derive(clap::Args)]
@@ -92,7 +92,7 @@ impl PromptArgs {
         let prompt = prompts.iter().find(|prompt| prompt.name == self.name);
         let names = prompt.into_iter().flat_map(|it| &it.arguments);
         let typed = names.zip(unnamed).map(|(argument, word)| {
-            format!("{}={}", secrets::masked(&argument.name), next_step::quoted(word))
+            format!("{}={}", secrets::masked(&argument.name), safe::quoted(word))
         });
         let typed = typed.collect::<Vec<_>>().join(" ");
         let by_name = arguments::BY_NAME;

@@ -3,9 +3,10 @@
 use anyhow::Result;
 use ridethrough::model::Prompt;
 
-use super::{Talk, joined, safe};
+use super::{Talk, joined};
 use crate::ending::exit::Exit;
 use crate::out::{Colour, painted};
+use crate::safe;
 
 pub(super) async fn list(talk: &Talk) -> Result<Exit> {
     let prompts = talk.timed(talk.client.prompts()).await;

@@ -22,11 +22,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use anyhow::Result;
 use ridethrough::model::{Elicited, FormRequest, UrlRequest};
 use ridethrough::{ClientBuilder, Era};
+use ridethrough_terminal::stderr::Terminal;
 
 use super::arguments::yes_or_no;
-use super::terminal::Terminal;
-use super::{aside, safe};
+use super::aside;
 use crate::out;
+use crate::safe;
 use answers::Answers;
 use console::{Console, PersonAnswer};
 use form::{Form, Taken};

@@ -3,9 +3,9 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use ridethrough_terminal::stderr::Terminal;
 use tokio::time::timeout;
 
-use super::terminal::Terminal;
 use crate::options::Settings;
 
 /// Waits until a token that is being renewed is stored: the next command needs it.

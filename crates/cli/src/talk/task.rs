@@ -12,7 +12,8 @@ use ridethrough::task::{Begun, Task};
 use ridethrough::{Call, Era};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Talk, safe};
+use super::Talk;
+use crate::safe;
 pub(super) use command::{TaskCommand, has_tasks, play};
 
 impl Talk {

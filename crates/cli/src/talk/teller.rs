@@ -10,14 +10,14 @@ use std::time::Duration;
 use ridethrough::Client;
 use ridethrough::event::{Event, Events, Seen};
 use ridethrough::wording::{self, Weight, Wording};
+use ridethrough_terminal::stderr::Terminal;
+use ridethrough_terminal::stray_line::StrayLine;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, interval};
 
-use super::safe;
-use super::terminal::Terminal;
 use super::told_event;
+use crate::safe;
 use crate::server::target::Target;
-use crate::wrong_usage::stray_line::StrayLine;
 
 /// Watches a client until it is closed, or until the task is aborted.
 pub(super) fn start(

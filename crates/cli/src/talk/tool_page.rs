@@ -3,9 +3,9 @@
 use ridethrough::machine::ReplayRule;
 use ridethrough::model::{TaskSupport, Tool};
 
-use super::safe;
 use super::schema::{Schema, SchemaDocument, cut};
 use crate::out::{Colour, painted, wrapped};
+use crate::safe;
 use crate::secrets;
 
 /// Returns the page of a tool; `call` is the command line that calls it.

@@ -9,10 +9,11 @@ use ridethrough::model::Tool;
 
 use super::questions::{self, Asking};
 use super::schema::SchemaDocument;
-use super::{Common, Talk, ended_as_swapped, joined, nearest_tool, safe, talk_asked, tool_page};
+use super::{Common, Talk, ended_as_swapped, joined, nearest_tool, talk_asked, tool_page};
 use crate::ending::exit::Exit;
 use crate::misuse::Misuse;
 use crate::out::{self, Colour, painted, wrapped};
+use crate::safe;
 use crate::secrets;
 
 /// The arguments of `ridethrough tools`.

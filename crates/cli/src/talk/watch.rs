@@ -8,13 +8,14 @@ use anyhow::Result;
 use ridethrough::Error;
 use ridethrough::error::{Delivery, Kind, Reason};
 use ridethrough::event::{Event, Events, Moment, Notifications, Seen};
+use ridethrough_config::values::seconds;
 use tokio::time::{Instant, Interval, interval, sleep_until};
 
 use super::log::Level;
 use super::questions::{Asking, Flags};
-use super::{Common, Talk, safe, talk_asked};
+use super::{Common, Talk, talk_asked};
 use crate::ending::exit::Exit;
-use crate::options::seconds;
+use crate::safe;
 use repeats::{RepeatTold, Repeats};
 use sight::{LastStatus, Sight};
 

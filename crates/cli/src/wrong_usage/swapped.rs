@@ -1,8 +1,8 @@
 //! A server that was typed behind the word that is asked of it: `ridethrough call echo
 //! https://example.com/mcp`.
 
-use crate::ending::next_step;
 use crate::misuse::Misuse;
+use crate::safe;
 use crate::server::program;
 use crate::server::target;
 
@@ -19,9 +19,9 @@ pub(crate) fn told(
     }
     // A URL that cannot be used may hold a password.
     let url = target::resolve(second).map_or_else(|_| "URL".to_owned(), |it| it.word());
-    let typed = rest.iter().map(|word| next_step::quoted(word)).collect::<Vec<_>>().join(" ");
+    let typed = rest.iter().map(|word| safe::quoted(word)).collect::<Vec<_>>().join(" ");
     let rest = if typed.chars().count() > LONGEST { "..." } else { typed.as_str() };
-    let words = ["ridethrough", command, &url, &next_step::quoted(server), rest];
+    let words = ["ridethrough", command, &url, &safe::quoted(server), rest];
     let words: Vec<_> = words.into_iter().filter(|it| !it.is_empty()).collect();
     Some(Misuse {
         what: format!("the server stands before the {what}"),

@@ -6,10 +6,9 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-use crate::ending::next_step;
+use crate::near;
+use crate::safe;
 use crate::server::program;
-use crate::talk::safe;
-use crate::wrong_usage::near;
 
 /// Returns the error with a fitting tip: how an argument of a tool is typed, and no flag that is not similar.
 pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
@@ -56,7 +55,7 @@ pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
         // The usage shows the flag that was suggested.
         error.remove(ContextKind::Usage);
     }
-    let value = if value == "..." { value } else { next_step::quoted(&value) };
+    let value = if value == "..." { value } else { safe::quoted(&value) };
     let tip = format!("an argument of the tool is typed as `{name}={value}`");
     with_tip(error, &tip)
 }
@@ -160,11 +159,11 @@ fn unflagged(flag: &str, value: &str) -> Option<String> {
         return None;
     }
     if value.trim_start().starts_with('{') {
-        let object = next_step::quoted(value);
+        let object = safe::quoted(value);
         return Some(format!("the arguments stand behind the tool without a flag: `{object}`"));
     }
     let (key, text) = value.split_once('=').filter(|(key, _)| !key.is_empty())?;
-    let typed = format!("{key}={}", next_step::quoted(text));
+    let typed = format!("{key}={}", safe::quoted(text));
     Some(format!("an argument stands behind the tool without a flag: `{typed}`"))
 }
 

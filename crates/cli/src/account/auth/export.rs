@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
+use ridethrough_config::platform;
 use ridethrough_oauth::store::{FileStore, GrantStore, Swap};
 use ridethrough_oauth::{GrantStatus, Secret, Timestamp};
 use ridethrough_oauth_core::HttpUrl;
@@ -19,9 +20,9 @@ use secrecy::ExposeSecret;
 
 use crate::ending::exit::Exit;
 use crate::misuse::Misuse;
-use crate::platform;
+use crate::safe;
 use crate::server::target;
-use crate::talk::{ending, safe};
+use crate::talk::ending;
 use crate::until;
 
 /// The arguments of `ridethrough auth move`.

@@ -5,19 +5,20 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
+use ridethrough_check::GrantShown;
 use ridethrough_oauth::store::FileStore;
 use ridethrough_oauth::{GrantStatus, Status, Timestamp};
 use ridethrough_oauth_core::HttpUrl;
 use secrecy::ExposeSecret;
 use serde::Serialize;
 
-use crate::account::login::GrantTold;
 use crate::ending::exit::Exit;
-use crate::ending::next_step::quoted;
 use crate::misuse::Misuse;
 use crate::out;
+use crate::safe;
+use crate::safe::quoted;
 use crate::server::target;
-use crate::talk::{ending, safe};
+use crate::talk::ending;
 
 /// The arguments of `ridethrough auth status`.
 #[derive(clap::Args)]
@@ -40,7 +41,7 @@ pub(crate) struct AuthStatusArgs {
 struct LoginShown {
     server: String,
     #[serde(flatten)]
-    grant: GrantTold,
+    grant: GrantShown,
     /// Whether calls are accepted without a person.
     is_usable: bool,
     /// The command that logs in again, if a person must.
@@ -128,7 +129,7 @@ impl LoginShown {
             format!(" --profile {}", quoted(&profile))
         };
         let hint = (!is_usable).then(|| format!("ridethrough login {}{named}", quoted(&server)));
-        Self { server, grant: GrantTold::of(status, profile), is_usable, hint }
+        Self { server, grant: GrantShown::of(status, profile), is_usable, hint }
     }
 }
 

@@ -2,17 +2,17 @@
 
 use std::error::Error;
 
+use ridethrough_check::allowing;
 use ridethrough_oauth::error::LoginFailure;
-use ridethrough_oauth_core::AddressError;
 use ridethrough_oauth_core::device::DeviceError;
-use ridethrough_oauth_core::discovery::{DiscoveryError, DiscoveryFailure, Verdict};
+use ridethrough_oauth_core::discovery::DiscoveryError;
 use ridethrough_oauth_core::registration::RegistrationError;
 use ridethrough_oauth_core::token_answer::TokenError;
 
 use crate::ending::exit::Exit;
-use crate::ending::next_step::{Spoken, quoted};
+use crate::ending::next_step::Spoken;
 use crate::ending::trouble::Trouble;
-use crate::talk::safe;
+use crate::safe;
 
 /// Returns what a person is told about a failed login.
 pub(crate) fn told(error: &LoginFailure, server: &Spoken) -> Trouble {
@@ -112,24 +112,6 @@ fn discovery(error: &DiscoveryError, server: &Spoken) -> (Exit, String) {
     let words =
         format!("ask who runs the server how to log in; {}", crate::ending::next_step::CREDENTIALS);
     (Exit::Unauthorized, words)
-}
-
-/// Returns the flags that allow what discovery refuses, if there are any.
-pub(crate) fn allowing(error: &DiscoveryError) -> Option<String> {
-    match &error.failure {
-        DiscoveryFailure::IssuerMismatch { found, .. } => {
-            Some(format!("--trust-issuer {}", quoted(&safe::line(found))))
-        }
-        DiscoveryFailure::NoPkce => Some("--assume-pkce".to_owned()),
-        DiscoveryFailure::ResourceMismatch { resource, .. } => {
-            Some(format!("--resource {}", quoted(&safe::line(resource))))
-        }
-        _ => {
-            let is_near = |verdict: &Verdict| *verdict == Verdict::Unusable(AddressError::NearHost);
-            let is_near = error.tried.iter().any(|tried| is_near(&tried.verdict));
-            is_near.then(|| "--allow-near-issuer".to_owned())
-        }
-    }
 }
 
 fn registration(error: &RegistrationError, server: &Spoken) -> (Exit, String) {

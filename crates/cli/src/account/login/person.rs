@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use ridethrough::transport::BoxFuture;
 use ridethrough_oauth::person::{Browser, LoginPrompt, Person, Terminal as Stdin};
+use ridethrough_terminal::stderr::Terminal;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, interval};
 
-use crate::talk::safe;
-use crate::talk::terminal::Terminal;
+use crate::safe;
 
 /// The person at this command.
 pub(crate) struct LoginPerson {

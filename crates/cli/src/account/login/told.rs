@@ -1,15 +1,13 @@
 //! The result of a login, for people and for machines. It contains no tokens.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
+use ridethrough_check::GrantShown;
+use ridethrough_oauth::Status;
 use ridethrough_oauth::store::FileStore;
-use ridethrough_oauth::{Status, Timestamp};
-use ridethrough_oauth_core::client::ClientKind;
 use serde::Serialize;
 
 use crate::options::Settings;
+use crate::safe;
 use crate::server::target::Target;
-use crate::talk::safe;
 
 /// The result of a login.
 #[derive(Serialize)]
@@ -23,25 +21,10 @@ pub(crate) struct LoginTold {
     /// Whether the server asks for a login at all.
     is_login_asked_for: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    grant: Option<GrantTold>,
+    grant: Option<GrantShown>,
     /// What the server answered to the new token.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<Proof>,
-}
-
-/// The stored login, without its secrets.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct GrantTold {
-    pub(crate) status: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) profile: String,
-    pub(crate) issuer: Option<String>,
-    pub(crate) client: Option<&'static str>,
-    pub(crate) scopes: Vec<String>,
-    /// When the access token ends, in seconds since 1970.
-    pub(crate) expires_at: Option<u64>,
-    pub(crate) is_refreshable: bool,
 }
 
 /// The proof that the server accepts the token.
@@ -62,7 +45,7 @@ impl LoginTold {
     pub(crate) fn done(target: &Target, status: &Status, settings: &Settings) -> Self {
         let profile = target.address().map(|address| settings.oauth_at(address).profile);
         let profile = profile.flatten().unwrap_or_default();
-        Self { grant: Some(GrantTold::of(status, profile)), ..Self::begun(target) }
+        Self { grant: Some(GrantShown::of(status, profile)), ..Self::begun(target) }
     }
 
     pub(crate) fn proven(self, proof: Proof) -> Self {
@@ -116,63 +99,5 @@ impl LoginTold {
             tools.map(|count| format!(", {count} tool{}", if count == 1 { "" } else { "s" }));
         let name = safe::line(name);
         vec![format!("the server takes it: {name} speaks {revision}{}", tools.unwrap_or_default())]
-    }
-}
-
-impl GrantTold {
-    pub(crate) fn of(status: &Status, profile: String) -> Self {
-        Self {
-            status: status.status.to_string(),
-            profile,
-            issuer: status.issuer.clone(),
-            client: status.client.map(client_word),
-            scopes: status.scopes.iter().map(str::to_owned).collect(),
-            expires_at: status.expires_at.map(Timestamp::unix_secs),
-            is_refreshable: status.is_refreshable,
-        }
-    }
-
-    /// Returns the scopes and the time until the token ends, in words.
-    pub(crate) fn words(&self) -> String {
-        let scopes = match self.scopes.as_slice() {
-            [] => "no scopes named".to_owned(),
-            scopes => format!("scopes {}", scopes.join(" ")),
-        };
-        format!("{scopes}, {}", self.time())
-    }
-
-    fn time(&self) -> String {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let time = match self.expires_at {
-            None => "no end named".to_owned(),
-            Some(at) if at <= now => "ended".to_owned(),
-            Some(at) => format!("good for {}", in_words(Duration::from_secs(at - now))),
-        };
-        let renewal = match (self.is_refreshable, self.expires_at) {
-            (true, _) => " and renewed by itself",
-            (false, Some(_)) => ", then somebody must log in again: there is no refresh token",
-            (false, None) => "",
-        };
-        format!("{time}{renewal}")
-    }
-}
-
-/// Returns how a client became known to the issuer, in a word.
-pub(crate) const fn client_word(kind: ClientKind) -> &'static str {
-    match kind {
-        ClientKind::Dynamic => "registered-itself",
-        ClientKind::MetadataDocument => "metadata-document",
-        ClientKind::Preregistered => "registered-by-hand",
-    }
-}
-
-/// Returns a time in its largest unit.
-fn in_words(time: Duration) -> String {
-    let seconds = time.as_secs();
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
     }
 }

@@ -5,16 +5,16 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use ridethrough_config::hosts::{ConfigScope, File, Folders};
+use ridethrough_config::moving::{MovePlan, MoveVerdict, OwnFile};
 
-use super::super::file::File;
-use super::super::places::{ConfigScope, Folders};
 use super::super::servers_of;
-use super::super::show::shown;
-use super::own_file::OwnFile;
-use super::{MovePlan, MoveVerdict, MovedFile, told};
+
+use super::{MovedFile, told};
 use crate::consent::agreement;
 use crate::misuse::Misuse;
 use crate::out;
+use crate::safe;
 
 /// The arguments of `ridethrough gateway init`.
 #[derive(clap::Args)]
@@ -37,7 +37,7 @@ pub(crate) fn play(args: &InitArgs) -> Result<ExitCode> {
     plans.iter_mut().flatten().for_each(|plan| plan.place(&mut own));
     let is_new = |it: &MoveVerdict| matches!(it, MoveVerdict::Move(moved) if moved.is_new);
     let count = plans.iter().flatten().flat_map(|it| &it.verdicts).filter(|it| is_new(it)).count();
-    let path = shown(&own.path);
+    let path = safe::path(&own.path);
     let is_colourful = out::is_colourful(&io::stdout());
     out::print(|out| plans.iter().try_for_each(|plan| told::in_words(plan, is_colourful, out)))?;
     if count == 0 {
@@ -55,7 +55,7 @@ pub(crate) fn play(args: &InitArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let backup = own.write()?;
-    let backup = backup.map(|it| format!("; as it was: {}", shown(&it))).unwrap_or_default();
+    let backup = backup.map(|it| format!("; as it was: {}", safe::path(&it))).unwrap_or_default();
     eprintln!(
         "{} written to {path}{backup}\n\n\
          hint: `ridethrough gateway` serves them; `ridethrough import --gateway` has your hosts use it",

@@ -5,17 +5,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use ridethrough_config::hosts::{Broken, ConfigPlace, Entry, Unread};
+use ridethrough_config::moving::{Move, MovePlan, MoveVerdict};
+use ridethrough_config::replacing::{LoginAfter, header_names, shown_url};
 use serde_json::{Value, json};
 
-use super::super::entry::Entry;
-use super::super::file::Unread;
-use super::super::places::ConfigPlace;
-use super::super::plan::{LoginAfter, header_names, shown_url};
-use super::super::show::{log_in, safe, shown};
-use super::super::tree::Broken;
+use super::super::show::log_in;
 use super::super::{ImportArgs, NO_FILES, servers_of};
-use super::{Move, MovePlan, MoveVerdict, MovedFile};
+use super::MovedFile;
 use crate::out::{self, Colour, painted};
+use crate::safe;
 
 /// Tells the plan or the outcome, and returns the exit code.
 pub(super) fn tell(
@@ -52,9 +51,9 @@ pub(super) fn in_words(
         Ok(plan) => &plan.file.place,
         Err((place, _)) => place,
     };
-    let heading = format!("{}  {}", place.host, shown(&place.path));
+    let heading = format!("{}  {}", place.host, safe::path(&place.path));
     writeln!(out, "{}", painted(&heading, Colour::Bold, is_colourful))?;
-    let wrong = |text: &str| painted(&safe(text), Colour::Red, is_colourful);
+    let wrong = |text: &str| painted(&safe::line(text), Colour::Red, is_colourful);
     match plan {
         Err((_, why)) => writeln!(out, "  {}", wrong(&why.to_string()))?,
         Ok(plan) if plan.verdicts.is_empty() => writeln!(out, "  no servers in it")?,
@@ -64,7 +63,7 @@ pub(super) fn in_words(
             }
             match written {
                 None => {}
-                Some(Ok(backup)) => writeln!(out, "  written; as it was: {}", shown(backup))?,
+                Some(Ok(backup)) => writeln!(out, "  written; as it was: {}", safe::path(backup))?,
                 Some(Err(why)) => writeln!(out, "  {}", wrong(&format!("not written: {why}")))?,
             }
         }
@@ -85,11 +84,11 @@ fn line(
         MoveVerdict::Move(_) => ("move", Colour::Green),
     };
     let name = match &entry.project {
-        Some(project) => format!("{} (in {})", safe(&entry.name), safe(project)),
-        None => safe(&entry.name),
+        Some(project) => format!("{} (in {})", safe::line(&entry.name), safe::line(project)),
+        None => safe::line(&entry.name),
     };
     let word = painted(&format!("{word:<8}"), colour, is_colourful);
-    writeln!(out, "  {word} {name}: {}", safe(&story(place, entry, verdict)))
+    writeln!(out, "  {word} {name}: {}", safe::line(&story(place, entry, verdict)))
 }
 
 fn story(place: &ConfigPlace, entry: &Entry, verdict: &MoveVerdict) -> String {
@@ -174,7 +173,7 @@ fn hint(args: &ImportArgs, plans: &[MovedFile], own: &Path, backup: Option<&Path
     let done = plans.iter().flatten().filter(|it| !matches!(it.written, Some(Err(_))));
     let verdicts = done.flat_map(|it| &it.verdicts);
     let count = verdicts.filter(|it| matches!(it, MoveVerdict::Move(_))).count();
-    let (own, count_of) = (shown(own), servers_of(count));
+    let (own, count_of) = (safe::path(own), servers_of(count));
     match (plans.is_empty(), count, args.write) {
         (true, ..) => eprintln!("{NO_FILES}"),
         (false, 0, _) => eprintln!("nothing to move"),
@@ -184,8 +183,8 @@ fn hint(args: &ImportArgs, plans: &[MovedFile], own: &Path, backup: Option<&Path
         ),
         (false, _, true) => {
             let backup =
-                backup.map(|it| format!(" (as it was: {})", shown(it))).unwrap_or_default();
-            let files = args.files.iter().map(|path| format!(" {}", shown(path)));
+                backup.map(|it| format!(" (as it was: {})", safe::path(it))).unwrap_or_default();
+            let files = args.files.iter().map(|path| format!(" {}", safe::path(path)));
             eprintln!(
                 "{count_of} moved to {own}{backup}; restart the programs that read these files\n\n\
                  hint: `ridethrough gateway check` looks at them; `ridethrough import --undo{}` goes back",

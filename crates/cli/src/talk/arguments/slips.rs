@@ -3,7 +3,7 @@
 
 use super::is_unnamed;
 use super::origins::shown;
-use crate::ending::next_step::quoted;
+use crate::safe::quoted;
 
 /// Returns how to type the first word that is nearly an argument.
 pub(super) fn spelling(words: &[String]) -> Option<String> {

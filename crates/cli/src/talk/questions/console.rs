@@ -10,9 +10,9 @@ use std::sync::mpsc as blocking;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use ridethrough_terminal::stderr::Terminal;
 use tokio::sync::{MutexGuard, mpsc, oneshot};
 
-use super::super::terminal::Terminal;
 use crate::platform;
 
 /// A terminal with a person at it.

@@ -3,10 +3,10 @@
 use ridethrough::Json;
 
 use super::super::arguments::{self, yes_or_no};
-use super::super::safe;
 use super::super::schema::{Schema, SchemaDocument};
 use super::pick::{Choices, shown};
 use super::quoted;
+use crate::safe;
 
 /// A field.
 pub(super) struct Field {

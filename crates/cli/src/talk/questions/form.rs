@@ -11,10 +11,10 @@ use ridethrough::Json;
 use ridethrough::model::FormRequest;
 
 use super::super::arguments::yes_or_no;
-use super::super::safe;
 use super::super::schema::SchemaDocument;
 use super::field::Field;
 use super::quoted;
+use crate::safe;
 
 /// A form that is being filled in.
 pub(super) struct Form {

@@ -2,8 +2,8 @@
 
 use ridethrough::Json;
 
-use super::super::safe;
 use super::super::schema::AllowedValue;
+use crate::safe;
 
 /// The choices of a field.
 #[derive(Clone, Debug)]

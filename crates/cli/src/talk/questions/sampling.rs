@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use ridethrough::Json;
 use ridethrough::event::Refusal;
+use ridethrough_terminal::stderr::Terminal;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use super::super::safe;
-use super::super::terminal::Terminal;
 use crate::misuse::Misuse;
+use crate::safe;
 
 /// The program, and its arguments.
 #[derive(Clone)]

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use ridethrough::event::{Answer, Delivered};
 use ridethrough::model::FormRequest;
 use ridethrough::{Client, Json};
+use ridethrough_terminal::stderr::Terminal;
 use tokio::task::AbortHandle;
 
-use super::super::terminal::Terminal;
-use super::super::{aside, safe};
+use super::super::aside;
 use super::form::Form;
+use crate::safe;
 
 /// Refuses the questions that no handler answers, for as long as the client lives.
 pub(in crate::talk) fn refuse_unanswered(client: &Client, terminal: Arc<Terminal>) -> AbortHandle {

@@ -7,8 +7,8 @@ use std::net::IpAddr;
 
 use ridethrough::model::UrlRequest;
 
-use super::super::safe;
 use super::quoted;
+use crate::safe;
 
 /// Returns the text to print before a person is asked.
 pub(super) fn words(request: &UrlRequest, server: &str) -> String {

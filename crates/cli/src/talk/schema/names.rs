@@ -7,9 +7,9 @@ use ridethrough::Json;
 use serde_json::Value;
 
 use super::{Schema, SchemaDocument, tree::Tree};
+use crate::near;
 use crate::secrets;
 use crate::talk::arguments::Origins;
-use crate::wrong_usage::near;
 
 /// The result of checking the names of arguments, each with its place.
 #[derive(Default)]

@@ -10,9 +10,10 @@ use ridethrough::task::Task;
 
 use super::super::ending::Hint;
 use super::super::questions::{Asking, Flags};
-use super::super::{Common, Talk, call, joined, safe, talk, talk_asked};
+use super::super::{Common, Talk, call, joined, talk, talk_asked};
 use crate::ending::exit::Exit;
 use crate::misuse::Misuse;
+use crate::safe;
 
 /// The subcommands of `ridethrough task`.
 #[derive(Subcommand)]

@@ -8,8 +8,9 @@ use ridethrough::machine::breaker::BreakerState;
 use ridethrough::model::Notification;
 use serde::Serialize;
 
+use crate::safe;
 use crate::secrets;
-use crate::talk::{safe, told_event};
+use crate::talk::told_event;
 
 /// Something that `watch` saw, and when.
 pub(super) struct Sight {
