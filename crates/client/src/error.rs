@@ -1,6 +1,5 @@
 //! Errors of calls: why a call has no result.
 
-mod build;
 mod task;
 
 use std::fmt;
@@ -13,7 +12,6 @@ use ridethrough_wire::message::{Answer, Json};
 
 use crate::model::{self, UrlRequest};
 
-pub use build::BuildError;
 pub use task::{TaskEnd, TaskError};
 
 pub use ridethrough_core::{Advice, Audience, CallError, Delivery, Explanation, Kind, Reason};
@@ -246,6 +244,26 @@ pub(crate) fn result(outcome: Outcome) -> Result<Json, Error> {
         }
     }
 }
+
+/// All faults in a client's settings, each with field, value and bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError {
+    faults: Vec<String>,
+}
+
+impl BuildError {
+    pub(crate) const fn new(faults: Vec<String>) -> Self {
+        Self { faults }
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.faults.join("; "))
+    }
+}
+
+impl std::error::Error for BuildError {}
 
 #[cfg(test)]
 mod tests {

@@ -42,52 +42,25 @@
 
 mod cache;
 mod client;
-mod clock;
-#[cfg_attr(
-    not(feature = "stdio"),
-    allow(dead_code, unused_imports, reason = "local servers need it")
-)]
-mod command;
 mod config;
-pub mod credentials;
-mod dial;
-mod drain;
 mod driver;
-mod endpoint;
 pub mod error;
 mod handlers;
-mod http;
-mod http_sse;
 pub mod model;
 mod observe;
-mod paced;
-mod platform;
-mod pool;
-pub mod probe;
 #[cfg(feature = "rmcp")]
 pub mod rmcp;
-mod size;
 #[cfg(feature = "skills")]
 pub mod skills;
 mod source;
-// The whole module depends on process groups, signals and pipes, and a module can be left out only where it
-// is declared. In a build without it, `platform` refuses a local server.
-#[cfg(all(unix, feature = "stdio"))]
-mod stdio;
-#[cfg_attr(
-    not(feature = "stdio"),
-    allow(dead_code, unused_imports, reason = "local servers need it")
-)]
-mod switchboard;
-pub mod transport;
 pub mod wording;
 
 pub use client::{Call, Client};
-pub use command::{Command, Stderr};
 pub use config::{ClientBuilder, Network};
 pub use driver::Peers;
 pub use error::Error;
 pub use ridethrough_core::{Era, RetryPolicy};
+pub use ridethrough_transport::{Command, Stderr, credentials, probe};
 pub use ridethrough_wire::message::Json;
 
 /// Requests: their params, lists and progress, and the source of a result.
@@ -112,10 +85,10 @@ pub mod event {
 /// How long to wait, how often to try, and what to keep.
 pub mod policy {
     pub use crate::cache::Cache;
-    pub use crate::paced::ReadRate;
     pub use ridethrough_core::TrustHints;
     pub use ridethrough_core::backoff::Window;
     pub use ridethrough_core::policy::{PolicyBuilder, PolicyError, RetryPolicy};
+    pub use ridethrough_transport::ReadRate;
 }
 
 /// The identities of server and client, and the revisions of the protocol that they speak.
@@ -128,6 +101,15 @@ pub mod server {
 pub mod task {
     pub use crate::client::{Begun, Task, TaskCall, TaskWait};
     pub use crate::error::{TaskEnd, TaskError};
+}
+
+/// The traits below the client: a `Transport` replaces HTTP, a `Dial` replaces sockets.
+pub mod transport {
+    pub use ridethrough_transport::{
+        AnswerHead, Body, BoxFuture, ByteStream, Bytes, Carrier, Cause, Connection, Dial, Endpoint,
+        EndpointError, Failure, HeaderValue, Headers, Lane, Outgoing, Peek, ProxyFault, Recall,
+        Reply, StatusCode, Steps, Tcp, Transport, TransportRequest, Verb,
+    };
 }
 
 /// The recovery state machine. Not part of the stable interface.

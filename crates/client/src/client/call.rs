@@ -8,18 +8,15 @@ use http::HeaderMap;
 use ridethrough_core::{
     CallError, CallName, CallOptions, Delivery, Extension, Kind, Reason, ReplayRule, Request,
 };
+use ridethrough_transport::checked_header;
 use ridethrough_wire::message::Json;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
-use super::meta::with_meta;
 use super::pending::Listener;
-use super::task::{Plan, TaskCall, Time};
-use super::{Client, Params, Pending, PendingResult, PendingSourced, ProgressStream};
+use super::{Client, Params, Pending, ProgressStream, ReadResult};
 use crate::driver::{Accepts, Caller, DriverCommand, ProgressReader, Reporter, Track, progress};
-use crate::error::Error;
-use crate::http::checked_header;
 use crate::model::Progress;
 
 /// A call that has not begun. Await it for its result, or set its options first.
@@ -40,20 +37,17 @@ use crate::model::Progress;
 /// ```
 #[must_use = "a call begins when it is awaited or turned into a future"]
 pub struct Call<T = Json> {
-    client: Client,
-    request: Request,
-    headers: HeaderMap,
+    pub(super) client: Client,
+    pub(super) request: Request,
+    pub(super) headers: HeaderMap,
     /// Why the call cannot be sent, if so.
-    fault: Option<String>,
+    pub(super) fault: Option<String>,
     reporter: Option<Reporter>,
     listener: Option<(ProgressReader, Listener)>,
     accepts: Accepts,
     track: Option<Track>,
-    read: ReadResult<T>,
+    pub(super) read: ReadResult<T>,
 }
-
-/// The function that reads a result.
-pub(super) type ReadResult<T> = fn(Json) -> Result<T, serde_json::Error>;
 
 impl<T> Call<T> {
     pub(crate) fn new(
@@ -253,26 +247,10 @@ impl<T> Call<T> {
         (self, ProgressStream::new(steps))
     }
 
-    /// Asks the server to make a task of the call, where the server and the tool support it, and returns the
-    /// task instead of its result. Only for [`call_tool`](Client::call_tool); see [`ClientBuilder::tasks`].
-    ///
-    /// ```no_run
-    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
-    /// use ridethrough::task::Begun;
-    ///
-    /// match client.call_tool("build", ()).as_task().await? {
-    ///     Begun::Answered(result) => println!("at once: {}", result.text()),
-    ///     Begun::Task(task) => {
-    ///         println!("{:?}", task.status().await?.status);
-    ///         println!("{}", task.result().await?.text());
-    ///     }
-    /// }
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// [`ClientBuilder::tasks`]: crate::ClientBuilder::tasks
-    pub const fn as_task(self) -> TaskCall<T> {
-        TaskCall::new(self)
+    /// Sets all headers of the call at once.
+    pub(super) fn with_headers(mut self, headers: HeaderMap) -> Self {
+        self.headers = headers;
+        self
     }
 
     /// Begins the call and waits for the server's answer, a result or an error. If the answer is a task, it
@@ -291,21 +269,6 @@ impl<T> Call<T> {
             None => client.command(DriverCommand::Send { caller, request, accepts }),
         }
         pending
-    }
-
-    /// Waits for the result, and tells its source: the server, or the cache.
-    ///
-    /// ```no_run
-    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
-    /// let note = client.read_resource("file:///note.txt").sourced().await?;
-    /// if note.source.is_stale() {
-    ///     println!("from {:?} ago", note.source.age());
-    /// }
-    /// println!("{} parts", note.value.contents.len());
-    /// # Ok(()) }
-    /// ```
-    pub fn sourced(self) -> PendingSourced<T> {
-        PendingSourced::new(self.into_future())
     }
 
     /// Reads the result as type `U`.
@@ -327,49 +290,6 @@ impl<T> Call<T> {
     }
 }
 
-/// The methods of a call that tasks need.
-impl<T> Call<T> {
-    /// Returns how to follow the task that the server may make of the call, if it may.
-    pub(super) fn plan(&self) -> Option<Plan> {
-        let tasks = self.client.tasks.as_ref().filter(|_| self.is_tool_call())?;
-        let time = Time::of_call(&self.request.options, tasks.time);
-        let (client, headers) = (self.client.clone(), self.headers.clone());
-        let (call, params) = (name_of(&self.request), self.request.params.clone());
-        Some(Plan { client, call, params, headers, time })
-    }
-
-    pub(super) fn is_tool_call(&self) -> bool {
-        &*self.request.method == TOOLS_CALL
-    }
-
-    pub(super) const fn is_unfit(&self) -> bool {
-        self.fault.is_some()
-    }
-
-    pub(super) const fn reader(&self) -> ReadResult<T> {
-        self.read
-    }
-
-    pub(super) const fn params(&mut self) -> &mut Option<Json> {
-        &mut self.request.params
-    }
-
-    pub(super) fn with_headers(mut self, headers: HeaderMap) -> Self {
-        self.headers = headers;
-        self
-    }
-}
-
-impl<T> IntoFuture for Call<T> {
-    type Output = Result<T, Error>;
-    type IntoFuture = PendingResult<T>;
-
-    fn into_future(self) -> PendingResult<T> {
-        let (read, plan) = (self.read, self.plan());
-        PendingResult::new(self.answer(), plan, read)
-    }
-}
-
 impl<T> fmt::Debug for Call<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call")
@@ -380,7 +300,7 @@ impl<T> fmt::Debug for Call<T> {
 }
 
 /// Returns the name of a request for error messages.
-fn name_of(request: &Request) -> CallName {
+pub(super) fn name_of(request: &Request) -> CallName {
     let name = || request.params.as_ref()?.member("name")?.read::<String>();
     let is_tool = &*request.method == TOOLS_CALL;
     let tool = is_tool.then(name).flatten().map(Arc::from);
@@ -396,4 +316,42 @@ fn refuse(caller: Caller, request: &Request, fault: String) {
     let _ = caller.reply.send(Err(error).into());
 }
 
-const TOOLS_CALL: &str = "tools/call";
+/// Returns the params with this member in their `_meta`, in place of one of that name; everything else is
+/// kept. `None` if the params, or their `_meta`, are no object.
+fn with_meta(params: Option<&Json>, name: String, value: Json) -> Option<Json> {
+    let empty = Json::empty_object();
+    let params = params.unwrap_or(&empty);
+    let meta = params.member(META).unwrap_or_else(Json::empty_object);
+    if !params.as_str().starts_with('{') || !meta.as_str().starts_with('{') {
+        return None;
+    }
+    let kept = meta.members().into_iter().filter(|(key, _)| *key != name);
+    let meta = Json::empty_object().with_members(kept.chain([(name.clone(), value)]));
+    let rest = params.members().into_iter().filter(|(key, _)| key != META);
+    Some(Json::empty_object().with_members(rest.chain([(META.to_owned(), meta)])))
+}
+
+pub(super) const TOOLS_CALL: &str = "tools/call";
+const META: &str = "_meta";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_is_added_or_replaced_and_the_rest_stays_as_it_was() {
+        for (params, expected) in [
+            (None, Some(r#"{"_meta":{"a":1}}"#)),
+            (Some(r#"{"n":1.10}"#), Some(r#"{"n":1.10,"_meta":{"a":1}}"#)),
+            (Some(r#"{"_meta":{"b":2,"a":9}}"#), Some(r#"{"_meta":{"b":2,"a":1}}"#)),
+            (Some("[1]"), None),
+            (Some(r#"{"_meta":[]}"#), None),
+        ] {
+            let params = params.map(|it| Json::new(it).unwrap());
+
+            let with = with_meta(params.as_ref(), "a".to_owned(), Json::new("1").unwrap());
+
+            assert_eq!(with.as_ref().map(Json::as_str), expected);
+        }
+    }
+}

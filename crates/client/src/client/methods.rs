@@ -134,7 +134,7 @@ impl Client {
         method: &'static str,
         name: &str,
         arguments: &impl Serialize,
-        read: super::call::ReadResult<M>,
+        read: super::ReadResult<M>,
     ) -> Call<M> {
         let (arguments, fault) = match Params::of(arguments) {
             Ok(Params(Some(json))) if !json.as_bytes().starts_with(b"{") => {
@@ -157,7 +157,7 @@ impl Client {
         &self,
         method: &'static str,
         params: &impl Serialize,
-        read: super::call::ReadResult<T>,
+        read: super::ReadResult<T>,
     ) -> Call<T> {
         let params = Json::of(params).expect("made of JSON and strings");
         Call::new(self.clone(), method.into(), params.into(), read)

@@ -6,7 +6,6 @@
 mod call;
 mod inbox;
 mod list;
-mod meta;
 mod methods;
 mod notifications;
 mod pending;
@@ -18,11 +17,11 @@ pub use call::Call;
 pub use inbox::Inbox;
 pub use list::{List, Page};
 pub use notifications::Notifications;
-pub use pending::{Pending, PendingResult, PendingSourced};
+pub use pending::Pending;
 pub use progress::ProgressStream;
 pub use server::Server;
 pub(crate) use task::Tasks;
-pub use task::{Begun, Task, TaskCall, TaskWait};
+pub use task::{Begun, PendingResult, PendingSourced, Task, TaskCall, TaskWait};
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,10 +33,8 @@ use ridethrough_core::{CallError, Delivery, Era, Identity, Kind, Reason, Rule, S
 use ridethrough_wire::message::Json;
 use tokio::sync::oneshot;
 
-use crate::command::Command;
-use crate::config::ClientBuilder;
 use crate::driver::{CallNumber, Caller, CommandSender, DriverCommand, InboxScope, mailbox};
-use crate::error::{BuildError, Error, result};
+use crate::error::{Error, result};
 use crate::model::Root;
 use crate::observe::{Events, Lookout};
 
@@ -63,47 +60,6 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client with the default settings. It connects with its first call.
-    pub fn new(url: &str) -> Result<Self, BuildError> {
-        Self::builder(url).build()
-    }
-
-    /// Creates a client of a local server, with the default settings: a program that speaks MCP over its
-    /// stdin and stdout. The program is started with the first call, and again after it has died.
-    ///
-    /// Everything else is as over HTTP. A call that the server may have run when it died ends as interrupted,
-    /// and one that is safe to repeat is sent to the next process. A program that keeps dying is started
-    /// again with growing pauses, for as long as a call has patience. The error that reports the program's
-    /// end includes the last lines of its stderr, unless [`Command::stderr`](crate::Command::stderr) says
-    /// otherwise.
-    ///
-    /// [`close`](Self::close) closes the server's stdin, then asks it to end, then kills it. Dropping the
-    /// last client kills it at once, with everything in its process group. If the client's own process is
-    /// killed, it cannot do that: the server sees the end of its stdin, and a well-behaved one then ends.
-    ///
-    /// This works on Unix only, which has process groups; on other platforms it returns an error.
-    ///
-    /// ```no_run
-    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// use ridethrough::{Client, Command};
-    ///
-    /// let server = Command::new("npx").arg("-y").arg("@modelcontextprotocol/server-everything");
-    /// let client = Client::spawn(server)?;
-    /// for tool in client.tools().await? {
-    ///     println!("{}", tool.name);
-    /// }
-    /// client.close().await;
-    /// # Ok(()) }
-    /// ```
-    pub fn spawn(command: Command) -> Result<Self, BuildError> {
-        ClientBuilder::spawn(command).build()
-    }
-
-    /// Creates a builder for a client with other settings.
-    pub fn builder(url: &str) -> ClientBuilder {
-        ClientBuilder::new(url)
-    }
-
     pub(crate) fn from_parts(
         commands: CommandSender,
         lookout: Lookout,
@@ -184,13 +140,13 @@ impl Client {
     }
 
     /// Sets the era to use with a server that speaks both, from the next handshake on: see
-    /// [`ClientBuilder::prefer_era`].
+    /// [`ClientBuilder::prefer_era`](crate::ClientBuilder::prefer_era).
     pub fn prefer_era(&self, era: Era) {
         self.command(DriverCommand::PreferEra(era));
     }
 
     /// Replaces the roots that the server may work in, and notifies the server. It asks for them only if
-    /// [`ClientBuilder::roots`] declared that there are any.
+    /// [`ClientBuilder::roots`](crate::ClientBuilder::roots) declared that there are any.
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) {
         self.command(DriverCommand::SetRoots(roots.into_iter().collect()));
     }
@@ -301,6 +257,9 @@ impl From<serde_json::Value> for Params {
         }
     }
 }
+
+/// The function that reads a result.
+type ReadResult<T> = fn(Json) -> Result<T, serde_json::Error>;
 
 /// Returns the error of a call whose driver is gone, because its runtime was shut down before or during the
 /// call.

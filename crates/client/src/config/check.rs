@@ -3,18 +3,13 @@
 use std::time::Duration;
 
 use http::HeaderMap;
+use ridethrough_transport::{CertificateDer, FEWEST_CONNECTIONS, checked_header, roots_in};
 use ridethrough_wire::message::Json;
-use rustls::RootCertStore;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::Serialize;
 
 use crate::cache::Cache;
-use crate::dial::ClientCertificate;
 use crate::driver::Limits;
 use crate::error::BuildError;
-use crate::http::checked_header;
-use crate::pool::FEWEST_CONNECTIONS;
 
 /// The faults found so far.
 #[derive(Default)]
@@ -38,25 +33,6 @@ impl Faults {
     }
 }
 
-/// Returns a URL fit to be shown: without its query, and without anything before an `@`.
-pub(super) fn shown(url: &str) -> String {
-    let (scheme, rest) = match url.split_once("://") {
-        // Without a scheme, the text before `://` may be part of a password.
-        Some((scheme, rest)) if scheme.chars().all(|it| it.is_ascii_alphanumeric()) => {
-            (format!("{scheme}://"), rest)
-        }
-        _ => (String::new(), url),
-    };
-    let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    // A password may hold these characters unescaped.
-    if tail.contains('@') {
-        return format!("{scheme}...");
-    }
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let path = tail.split(['?', '#']).next().unwrap_or_default();
-    format!("{scheme}{host}{path}")
-}
-
 pub(super) fn object(given: &impl Serialize) -> Result<Json, String> {
     match Json::of(given) {
         Ok(json) if json.as_str().starts_with('{') => Ok(json),
@@ -77,37 +53,7 @@ pub(super) fn headers(given: &[(String, String)], faults: &mut Faults) -> Header
 }
 
 pub(super) fn roots(pems: &[Vec<u8>], faults: &mut Faults) -> Vec<CertificateDer<'static>> {
-    let mut roots = Vec::new();
-    let is_certificate =
-        |it: &CertificateDer<'static>| RootCertStore::empty().add(it.clone()).is_ok();
-    for pem in pems {
-        let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-        match found {
-            Ok(found) if !found.is_empty() && found.iter().all(is_certificate) => {
-                roots.extend(found)
-            }
-            _ => {
-                faults.0.push("`root_certificates` must be PEM with a certificate in it".to_owned())
-            }
-        }
-    }
-    roots
-}
-
-pub(super) fn client_certificate(chain: &[u8], key: &[u8]) -> Result<ClientCertificate, String> {
-    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain).collect();
-    let chain = chain.ok().filter(|found| !found.is_empty());
-    // The parser's error might quote the key.
-    let key = PrivateKeyDer::from_pem_slice(key).ok();
-    match (chain, key) {
-        (Some(chain), Some(key)) => Ok(ClientCertificate { chain, key }),
-        (None, _) => {
-            Err("the chain of `client_certificate` must be PEM with a certificate in it".to_owned())
-        }
-        (_, None) => {
-            Err("the key of `client_certificate` must be PEM with a private key in it".to_owned())
-        }
-    }
+    pems.iter().filter_map(|pem| faults.found(roots_in(pem))).flatten().collect()
 }
 
 /// Returns the limit of connections; by default enough for every call in flight to have one.

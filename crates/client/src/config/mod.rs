@@ -6,11 +6,7 @@ mod answering;
 mod check;
 mod eras;
 mod network;
-mod peers;
 mod place;
-#[cfg(feature = "proxy")]
-mod proxied;
-mod route;
 mod tasks;
 
 use std::fmt;
@@ -19,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough_core::{Era, Eras, Identity, Link, RetryPolicy, Version};
+use ridethrough_transport::{Clock, Dial, Proxying, ReadRate, SleepClock, Transport};
 use ridethrough_wire::message::Json;
 use serde::Serialize;
 use tokio::runtime::Handle;
@@ -26,21 +23,16 @@ use tokio::sync::mpsc;
 
 use crate::cache::Cache;
 use crate::client::{Client, Tasks};
-use crate::clock::{Clock, SleepClock};
-use crate::credentials::Credentials;
-use crate::dial::Dial;
 use crate::driver::{Driver, Limits, Parts, Peers};
 use crate::error::BuildError;
 use crate::handlers::Handlers;
 use crate::observe::{Observers, OnEra};
-use crate::paced::ReadRate;
-use crate::transport::Transport;
+use ridethrough_transport::credentials::Credentials;
 
 pub use network::Network;
 
 use check::{Faults, check_cache, check_limits, object};
 use place::{Place, Reached};
-use route::Proxying;
 use tasks::{declares, with_tasks};
 
 /// The settings of a client. Created by [`Client::builder`], or by [`ClientBuilder::spawn`] for a local

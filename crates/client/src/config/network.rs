@@ -1,5 +1,6 @@
 //! The way to servers other than the client's own, such as the authorization server that a login talks to.
 
+use ridethrough_transport::{AddressFilter, Dial, Endpoint, Proxying, Route, shown};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -8,13 +9,10 @@ use std::time::Duration;
 use http::HeaderMap;
 
 use super::ClientBuilder;
-use super::check::{Faults, roots, shown};
+use super::check::{Faults, roots};
 use super::place::Place;
-use super::route::{Proxying, Route};
-use crate::dial::{AddressFilter, Dial};
-use crate::endpoint::Endpoint;
 use crate::error::BuildError;
-use crate::probe::Probe;
+use ridethrough_transport::probe::Probe;
 
 /// The way in which a client reaches the network: its dial, proxies, roots of trust and time to connect.
 ///
@@ -116,7 +114,7 @@ mod tests {
     use ridethrough_core::Cause;
 
     use crate::Client;
-    use crate::probe::Question;
+    use ridethrough_transport::probe::Question;
 
     #[tokio::test]
     async fn an_address_that_is_refused_is_not_connected_to() {
@@ -140,7 +138,7 @@ mod tests {
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let network = Client::builder("https://example.com/mcp")
             .header("x-key", "s3cret")
-            .credentials(crate::credentials::StaticToken::new("s3cret").unwrap())
+            .credentials(ridethrough_transport::credentials::StaticToken::new("s3cret").unwrap())
             .network();
         let asking = tokio::spawn(async move {
             let mut line = network.probe(&url).unwrap().connect().await.unwrap();

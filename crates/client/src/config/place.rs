@@ -4,22 +4,61 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough_core::{Era, Eras};
+use ridethrough_transport::{
+    ClientCertificate, Command, Dial, Endpoint, Http, HttpSse, Paced, Pool, PoolSettings, Proxying,
+    ReadRate, Route, Transport, platform, shown,
+};
 use ridethrough_wire::secrets::Secrets;
 
 use super::ClientBuilder;
-use super::check::{Faults, client_certificate, connection_limit, headers, roots, shown};
-use super::route::{Proxying, Route};
-use crate::command::Command;
-use crate::dial::Dial;
-use crate::endpoint::Endpoint;
+use super::check::{Faults, connection_limit, headers, roots};
+use crate::client::Client;
+use crate::driver::Peers;
 use crate::error::BuildError;
-use crate::http::Http;
-use crate::http_sse::HttpSse;
-use crate::paced::{Paced, ReadRate};
-use crate::platform;
-use crate::pool::{Pool, PoolSettings};
-use crate::probe::Probe;
-use crate::transport::Transport;
+use ridethrough_transport::probe::Probe;
+
+impl Client {
+    /// Creates a client with the default settings. It connects with its first call.
+    pub fn new(url: &str) -> Result<Self, BuildError> {
+        Self::builder(url).build()
+    }
+
+    /// Creates a client of a local server, with the default settings: a program that speaks MCP over its
+    /// stdin and stdout. The program is started with the first call, and again after it has died.
+    ///
+    /// Everything else is as over HTTP. A call that the server may have run when it died ends as interrupted,
+    /// and one that is safe to repeat is sent to the next process. A program that keeps dying is started
+    /// again with growing pauses, for as long as a call has patience. The error that reports the program's
+    /// end includes the last lines of its stderr, unless [`Command::stderr`](crate::Command::stderr) says
+    /// otherwise.
+    ///
+    /// [`close`](Self::close) closes the server's stdin, then asks it to end, then kills it. Dropping the
+    /// last client kills it at once, with everything in its process group. If the client's own process is
+    /// killed, it cannot do that: the server sees the end of its stdin, and a well-behaved one then ends.
+    ///
+    /// This works on Unix only, which has process groups; on other platforms it returns an error.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use ridethrough::{Client, Command};
+    ///
+    /// let server = Command::new("npx").arg("-y").arg("@modelcontextprotocol/server-everything");
+    /// let client = Client::spawn(server)?;
+    /// for tool in client.tools().await? {
+    ///     println!("{}", tool.name);
+    /// }
+    /// client.close().await;
+    /// # Ok(()) }
+    /// ```
+    pub fn spawn(command: Command) -> Result<Self, BuildError> {
+        ClientBuilder::spawn(command).build()
+    }
+
+    /// Creates a builder for a client with other settings.
+    pub fn builder(url: &str) -> ClientBuilder {
+        ClientBuilder::new(url)
+    }
+}
 
 /// Where the server is, as it was given.
 #[derive(Clone)]
@@ -92,6 +131,12 @@ impl ClientBuilder {
     /// with many clients keeps time for small answers so.
     pub fn read_rate(mut self, rate: ReadRate) -> Self {
         self.read_rate = Some(rate);
+        self
+    }
+
+    /// Makes the client one of several of this server: they find out together when its trouble is over.
+    pub fn peers(mut self, peers: &Peers) -> Self {
+        self.peers = Some(peers.clone());
         self
     }
 
@@ -190,7 +235,7 @@ impl ClientBuilder {
     fn dial_to(&self, endpoint: Option<&Endpoint>, faults: &mut Faults) -> Option<Arc<dyn Dial>> {
         let extra_roots = roots(&self.roots, faults);
         let certificate = self.client_certificate.as_ref();
-        let certificate = certificate.map(|(chain, key)| client_certificate(chain, key));
+        let certificate = certificate.map(|(chain, key)| ClientCertificate::read(chain, key));
         let certificate = certificate.and_then(|checked| faults.found(checked));
         let route = Route {
             dial: self.dial.clone(),
@@ -231,9 +276,9 @@ impl ClientBuilder {
 
 #[cfg(test)]
 mod tests {
-    use crate::credentials::StaticToken;
-    use crate::transport::Tcp;
     use crate::{ClientBuilder, Command};
+    use ridethrough_transport::Tcp;
+    use ridethrough_transport::credentials::StaticToken;
 
     #[tokio::test]
     async fn what_only_http_has_is_refused_for_a_local_server() {

@@ -9,20 +9,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use ridethrough_core::head::Content;
 use ridethrough_core::{AnswerHead, AttemptId, Cause, Failure};
+use ridethrough_transport::{
+    Body, Bounds, Reply, Transport, TransportRequest, drain, drain_reply, too_large,
+};
 use ridethrough_wire::sse;
 use ridethrough_wire::sse::{Decoder, Item};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use super::collected::Collected;
 use super::limits::Limits;
 use super::memory::Share;
-use crate::drain::{self, Bounds};
-use crate::size::too_large;
-use crate::transport::{Body, Reply, Transport, TransportRequest};
 
 /// A piece of news about an attempt.
 #[derive(Debug)]
@@ -61,7 +60,7 @@ impl Attempt {
                 // The answer came by another stream; this one is read only so that its connection can be used
                 // again.
                 if let Ok(Order::Drain(bounds)) = order {
-                    drain::drain_reply(performing, bounds).await;
+                    drain_reply(performing, bounds).await;
                 }
                 return;
             }
@@ -218,7 +217,7 @@ enum Beyond {
 
 async fn obey(order: Order, body: Box<dyn Body>) {
     if let Order::Drain(bounds) = order {
-        drain::drain(body, bounds).await;
+        drain(body, bounds).await;
     }
 }
 
@@ -265,3 +264,52 @@ const DEAF_FOR: Duration = Duration::from_secs(10);
 /// How many pieces of a body are read before the driver gets a turn. A body in tiny pieces must not fill its
 /// queue with signs of life.
 const CHUNKS_AT_ONCE: usize = 16;
+
+/// A body that is being collected; one that arrives in one piece is not copied.
+#[derive(Default)]
+struct Collected {
+    first: Bytes,
+    rest: BytesMut,
+}
+
+impl Collected {
+    fn len(&self) -> usize {
+        self.first.len() + self.rest.len()
+    }
+
+    fn push(&mut self, chunk: Bytes) {
+        if self.len() == 0 {
+            self.first = chunk;
+            return;
+        }
+        if !self.first.is_empty() {
+            self.rest.reserve(self.first.len() + chunk.len());
+            self.rest.extend_from_slice(&std::mem::take(&mut self.first));
+        }
+        self.rest.extend_from_slice(&chunk);
+    }
+
+    fn into_bytes(self) -> Bytes {
+        if self.rest.is_empty() { self.first } else { self.rest.freeze() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_piece_is_not_copied_and_several_are_joined() {
+        let piece = Bytes::from_static(b"one");
+        let (mut single, mut joined) = (Collected::default(), Collected::default());
+
+        single.push(piece.clone());
+        for part in ["a", "", "bc", "d"] {
+            joined.push(Bytes::from_static(part.as_bytes()));
+        }
+
+        assert_eq!(single.into_bytes().as_ptr(), piece.as_ptr());
+        assert_eq!(joined.len(), 4);
+        assert_eq!(joined.into_bytes(), "abcd");
+    }
+}

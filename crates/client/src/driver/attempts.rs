@@ -8,12 +8,12 @@ use std::task::{Context, Poll};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use ridethrough_core::{AttemptId, Cause, Failure, Lane};
+use ridethrough_transport::{Recall, RecalledAttempts, Transport, TransportRequest};
 use tokio::sync::oneshot;
 
 use super::attempt::{Attempt, AttemptNews, Order, Outlet};
 use super::limits::Limits;
 use super::memory::Memory;
-use crate::transport::{Recall, RecalledAttempts, Transport, TransportRequest};
 
 /// All attempts that are out.
 pub(super) struct Attempts {

@@ -12,7 +12,7 @@ use ridethrough_core::{CredentialsId, Link, Moment, NoCredentials};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::credentials::{Credentials, Refused, Token};
+use ridethrough_transport::credentials::{Credentials, Refused, Token};
 
 /// The token that requests are sent with.
 pub(super) struct CurrentToken {
@@ -104,7 +104,7 @@ impl CurrentToken {
                 Some(hook) if !has_asked => Ok(hook.token(None).await.unwrap_or(None)),
                 Some(hook) => {
                     let (token, challenge) = (token.as_ref(), challenge.as_ref());
-                    hook.token(Some(Refused { token, challenge, is_suspicion })).await
+                    hook.token(Some(Refused::new(token, challenge, is_suspicion))).await
                 }
             }
         };

@@ -13,7 +13,6 @@ mod attempt;
 mod attempts;
 mod callers;
 mod calls;
-mod collected;
 mod command;
 mod current_token;
 mod deliver;
@@ -43,19 +42,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough_core::{Action, Link, Moment, NoticeId, Output, QuestionId, Status};
+use ridethrough_transport::{Bounds, Clock, SleepWatch, Transport, TransportRequest};
 use ridethrough_wire::message::Answer;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, Sleep};
 
 use crate::cache::Cache;
-use crate::clock::{Clock, SleepWatch};
-use crate::credentials::Credentials;
-use crate::drain::Bounds;
 use crate::handlers::Handlers;
 use crate::model::Root;
 use crate::observe::Observers;
-use crate::transport::{Transport, TransportRequest};
+use ridethrough_transport::credentials::Credentials;
 
 use attempt::{AttemptNews, Order};
 use attempts::Attempts;

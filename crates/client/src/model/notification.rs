@@ -1,10 +1,10 @@
-//! The notifications of a server.
+//! The notifications of a server, and the log messages in some of them.
 
 use ridethrough_wire::message::Json;
 use ridethrough_wire::message::notification;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::{LogMessage, read};
+use super::{keeps_its_json, read};
 
 /// A notification of the server. Progress is not among them: it goes to its call.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +69,39 @@ impl Notification {
         known.unwrap_or(Self::Other { method, params })
     }
 }
+
+/// The severity of a log message: the levels of RFC 5424, the least severe first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the words of RFC 5424 are all there is to say")]
+pub enum LogLevel {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+/// One message of a server's log.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct LogMessage {
+    /// The severity.
+    pub level: LogLevel,
+    /// The part of the server that logs.
+    #[serde(default)]
+    pub logger: Option<String>,
+    /// The data: a string, or any other JSON.
+    pub data: Json,
+    /// The whole message, as it was sent.
+    #[serde(skip, default = "Json::empty_object")]
+    pub json: Json,
+}
+
+keeps_its_json!(LogMessage);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
-//! Resources, resource templates, and the contents of a resource.
+//! Resources, resource templates, the contents of a resource, and the roots that a client gives.
 
 use ridethrough_wire::message::Json;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Listed, absent_if_null, keeps_its_json, read};
 
@@ -106,4 +106,31 @@ fn each_with_its_text<'de, D: Deserializer<'de>>(
 ) -> Result<Vec<ResourceContents>, D::Error> {
     let contents = Vec::<Json>::deserialize(deserializer)?;
     contents.into_iter().map(|json| read(json).map_err(serde::de::Error::custom)).collect()
+}
+
+/// A root that a server may work in.
+///
+/// ```
+/// use ridethrough::model::Root;
+///
+/// let root = Root::new("file:///home/me/project").named("project");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Root {
+    uri: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+}
+
+impl Root {
+    /// Creates a root at this URI; the specification allows `file://` only.
+    pub fn new(uri: impl Into<String>) -> Self {
+        Self { uri: uri.into(), name: None }
+    }
+
+    /// Sets the name for people.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
 }

@@ -17,6 +17,7 @@ mod middleman;
 mod certificates;
 mod headers;
 mod limits;
+mod probe;
 mod proxy;
 mod refusals;
 mod secrets;

@@ -18,8 +18,7 @@ use serde::Serialize;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::super::Call;
-use super::super::call::ReadResult;
+use super::super::{Call, ReadResult};
 use super::inputs::{Inputs, Unanswerable};
 use super::plan::{Plan, Unwanted};
 use super::time::Pace;

@@ -10,14 +10,14 @@ use tokio::time::Instant;
 
 use super::super::gone;
 use super::Born;
-use super::begin::make_required;
+use super::asking::make_required;
 use super::follow::Follower;
 use super::plan::{Plan, Unwanted};
 use crate::error::Error;
 use crate::model::{TaskId, TaskState};
 
 /// A task that is being followed. Dropping it stops that.
-pub(in crate::client) struct Following {
+pub(super) struct Following {
     running: JoinHandle<Result<Json, Error>>,
     call: CallName,
 }
@@ -25,7 +25,7 @@ pub(in crate::client) struct Following {
 impl Plan {
     /// Follows the task of a call. The server is told to cancel it if this is dropped before its end, because
     /// no other handle to it exists.
-    pub(in crate::client) fn follow_or_cancel(mut self, state: TaskState) -> Following {
+    pub(super) fn follow_or_cancel(mut self, state: TaskState) -> Following {
         // The call made progress by becoming a task. How far progress extended its deadline before that, only
         // the state machine knows.
         self.time.extend();
@@ -37,7 +37,7 @@ impl Plan {
     /// Makes the call again as a task, because the server may have refused it for not being one.
     ///
     /// A refusal for another reason, such as a tool that does not exist, ends it with that error.
-    pub(in crate::client) fn call_as_task(self, refusal: Error) -> Following {
+    pub(super) fn call_as_task(self, refusal: Error) -> Following {
         let call = self.call.clone();
         let running = self.runtime().spawn(async move {
             let Some(state) = make_required(&self).await? else { return Err(refusal) };

@@ -4,23 +4,24 @@
 //! A task is followed by asking for it again and again, by ordinary calls with their ordinary recovery.
 //!
 //! ```text
-//!   begin   making a task        follow   asking for it until it ends
-//!   inputs  what it asks for     plan     what following needs, and cancelling when it is dropped
+//!   result  the wait for a result, of a call or of its task
+//!   begin   making a task        asking     asking a legacy server for one
+//!   follow  asking for it until it ends, in the background: following
+//!   inputs  what it asks for     plan       what following needs, and cancelling when it is dropped
 //!   time    how long it is followed, and how often it is asked for
 //! ```
 
+mod asking;
 mod begin;
 mod follow;
 mod following;
 mod inputs;
 mod plan;
+mod result;
 mod time;
 
-pub(super) use begin::is_refused_form;
 pub use begin::{Begun, TaskCall};
-pub(super) use following::Following;
-pub(super) use plan::Plan;
-pub(super) use time::Time;
+pub use result::{PendingResult, PendingSourced};
 
 use std::fmt;
 use std::sync::Arc;
@@ -36,10 +37,12 @@ use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::call::ReadResult;
-use super::{Call, Client, List, Params};
+use super::{Call, Client, List, Params, ReadResult};
 use crate::error::Error;
 use crate::model::{self, TaskId, TaskState, ToolResult};
+
+use plan::Plan;
+use time::Time;
 
 /// How a client follows tasks.
 #[derive(Clone)]
@@ -224,7 +227,7 @@ impl<T> fmt::Debug for TaskWait<'_, T> {
 }
 
 /// Returns the task in an answer to `tools/call`, if the answer is one.
-pub(super) fn created(answer: &Json) -> Option<Result<TaskState, serde_json::Error>> {
+fn created(answer: &Json) -> Option<Result<TaskState, serde_json::Error>> {
     let kind: Option<String> = answer.member("resultType").and_then(|kind| kind.read());
     (kind.as_deref() == Some("task")).then(|| model::read(answer.clone()))
 }

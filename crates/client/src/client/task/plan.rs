@@ -16,15 +16,15 @@ use crate::driver::{Accepts, Caller, DriverCommand};
 use crate::model::{self, TaskId, TaskState};
 
 /// What is needed to follow a task.
-pub(in crate::client) struct Plan {
-    pub(in crate::client) client: Client,
+pub(super) struct Plan {
+    pub(super) client: Client,
     /// The call that became the task, for error messages.
-    pub(in crate::client) call: CallName,
+    pub(super) call: CallName,
     /// The params of the call, if it may have to be made again.
-    pub(in crate::client) params: Option<Json>,
+    pub(super) params: Option<Json>,
     /// The headers of the call, which go with every question about its task.
-    pub(in crate::client) headers: HeaderMap,
-    pub(in crate::client) time: Time,
+    pub(super) headers: HeaderMap,
+    pub(super) time: Time,
 }
 
 impl Plan {
@@ -34,18 +34,18 @@ impl Plan {
     }
 
     /// Returns the task in an answer whose call was dropped.
-    pub(in crate::client) fn made(&self, answer: &Json) -> Option<TaskState> {
+    pub(super) fn made(&self, answer: &Json) -> Option<TaskState> {
         let asked_for = || model::read(answer.member("task").filter(|_| !self.is_plain())?).ok();
         created(answer).and_then(Result::ok).or_else(asked_for)
     }
 
     /// Cancels a task that no caller wants.
-    pub(in crate::client) fn cancel(&self, id: TaskId) {
+    pub(super) fn cancel(&self, id: TaskId) {
         drop(self.unwanted(id));
     }
 
     /// Whether the call asks for no task.
-    pub(in crate::client) fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         self.params.as_ref().is_none_or(|params| params.member("task").is_none())
     }
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 /// The time that a task may take.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::client) struct Time {
+pub(super) struct Time {
     pub(super) began: Instant,
     /// When that time is over, if it has an end.
     pub(super) until: Option<Instant>,
@@ -21,7 +21,7 @@ pub(in crate::client) struct Time {
 
 impl Time {
     /// Returns the time of a call, which its task shares.
-    pub(in crate::client) fn of_call(options: &CallOptions, usual: Duration) -> Self {
+    pub(super) fn of_call(options: &CallOptions, usual: Duration) -> Self {
         let began = Instant::now();
         let until = began.checked_add(options.deadline.unwrap_or(usual));
         Self { began, until, extension: options.extension, silence: usual }
