@@ -1,35 +1,31 @@
 //! The public type of this crate: how a bridge is configured, how it runs and how it ends.
 
 use std::fmt;
-use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use ridethrough::Client;
 use ridethrough::error::CallError;
 use ridethrough_core::hints::OperatorHints;
 use ridethrough_core::{DoubtForm, DoubtRepeat};
 use ridethrough_oauth::Account;
-use ridethrough_wire::message::MOST_LINE;
+use ridethrough_upstream::fault::Advice;
+use ridethrough_upstream::{Asks, Catalogue, Detail, Gauge, Hidden, LoginAdvice, Settings};
 use ridethrough_wire::secrets::Secrets;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use crate::advice::Advice;
-use crate::catalogue::Catalogue;
-use crate::gauge::{Ask, Gauge};
-use crate::hidden::Hidden;
-use crate::lines::Lines;
-use crate::login::{LoginAdvice, LoginFlow};
-use crate::news::Detail;
-use crate::router::{Router, Settings};
+use crate::lines::Source;
+use crate::outbox::Sink;
+use crate::router::Router;
 
 /// An MCP server for one host, in front of a client.
 #[must_use = "a bridge does nothing until it is run"]
 pub struct Bridge {
     settings: Settings,
-    asking: mpsc::UnboundedSender<Ask>,
+    gauge: Gauge,
+    asks: Asks,
 }
 
 /// Why a bridge ended.
@@ -47,8 +43,8 @@ impl Bridge {
     /// The client must not have connected yet, because the host decides what it says of itself. The bridge
     /// takes the client's inbox, and closes the client at its end.
     pub fn new(client: Client) -> Self {
-        let (asking, asks) = mpsc::unbounded_channel();
-        Self { settings: Settings::new(client, asks), asking }
+        let (gauge, asks) = Gauge::new(client.clone());
+        Self { settings: Settings::new(client), gauge, asks }
     }
 
     /// Hides these tools from the host.
@@ -101,8 +97,7 @@ impl Bridge {
     /// in another process, calls end with an error that holds the advice, and nothing is sent. A host that
     /// can show a page (URL elicitation) is asked to show that of the login, one at a time.
     pub fn account(mut self, account: Account, advice: LoginAdvice) -> Self {
-        self.settings.voice.masker.account = Some(account.clone());
-        self.settings.login = Some(LoginFlow::new(account, advice));
+        self.settings.account(account, advice);
         self
     }
 
@@ -111,7 +106,7 @@ impl Bridge {
     ///
     /// It gets one line at a time, safe for a terminal.
     pub fn tell(mut self, tell: impl FnMut(&str) + Send + 'static) -> Self {
-        self.settings.voice.tell = Some(Box::new(tell));
+        self.settings.tell = Some(Box::new(tell));
         self
     }
 
@@ -132,19 +127,19 @@ impl Bridge {
     /// Where the upstream repeats one in an error or in its log, the host reads `...`, and so do people in
     /// everything they are shown. Results pass byte for byte.
     pub fn secrets(mut self, secrets: Secrets) -> Self {
-        self.settings.voice.masker.configured = secrets;
+        self.settings.masker.configured = secrets;
         self
     }
 
     /// Sets how much people are told; the default is [`Detail::Summary`].
     pub const fn detail(mut self, detail: Detail) -> Self {
-        self.settings.voice.detail = detail;
+        self.settings.detail = detail;
         self
     }
 
     /// Returns a gauge that reads the bridge's state while it runs.
     pub fn gauge(&self) -> Gauge {
-        Gauge::new(self.settings.client.clone(), self.asking.clone())
+        self.gauge.clone()
     }
 
     /// Serves the host until it leaves or `stop` completes, then ends the session and closes the client.
@@ -153,19 +148,33 @@ impl Bridge {
     /// that is piped in does, is still written the answers that come within half a second, and an error for
     /// every other request. That takes less than a second. If the host reads slowly it takes longer: until
     /// the host has read everything, stops reading, or `stop` completes.
-    pub async fn run<R, W>(self, reader: R, writer: W, stop: impl Future<Output = ()>) -> Ended
-    where
-        R: AsyncRead + Unpin,
-        W: AsyncWrite + Unpin,
-    {
+    pub fn run<'a>(
+        self,
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        stop: impl Future<Output = ()> + Send + 'a,
+    ) -> BoxFuture<'a, Ended> {
+        self.run_boxed(Box::new(reader), Box::new(writer), stop.boxed())
+    }
+
+    /// Boxes the whole, so that the loop is compiled in this crate and not in that of the caller.
+    fn run_boxed<'a>(
+        self,
+        reader: Source,
+        writer: Sink,
+        stop: BoxFuture<'a, ()>,
+    ) -> BoxFuture<'a, Ended> {
+        self.served(reader, writer, stop).boxed()
+    }
+
+    async fn served(self, reader: Source, writer: Sink, stop: BoxFuture<'_, ()>) -> Ended {
         let client = self.settings.client.clone();
-        let mut router = Router::new(self.settings, writer);
-        let mut lines = Lines::new(reader, MOST_LINE);
-        let mut stop = pin!(stop.fuse());
+        let mut router = Router::new(self.settings, self.asks, reader, writer);
+        let mut stop = stop.fuse();
         let (ended, served) = tokio::select! {
             biased;
             () = &mut stop => (Ended::Stopped, Ok(())),
-            served = router.serve(&mut lines) => (Ended::HostLeft, served),
+            served = router.serve() => (Ended::HostLeft, served),
         };
         let left = Instant::now();
         // A host that does not read gets no more answers.

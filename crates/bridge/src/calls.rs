@@ -9,17 +9,15 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use futures_util::stream::FuturesUnordered;
 use ridethrough::call::Track;
-use ridethrough_core::{ExchangeId, Kind, Outcome};
-use ridethrough_wire::message::{ByKey, Id, Json, Key, LogLevel};
-use ridethrough_wire::stateless::Offers;
+use ridethrough_core::ExchangeId;
+use ridethrough_upstream::{Ended, InFlight, millis, short};
+use ridethrough_wire::message::{ByKey, Id, Json, Key, LogLevel, splice};
+use ridethrough_wire::stateless::{Offers, Sender, can_ask};
 use tokio::time::Instant;
-
-use crate::gauge::{InFlight, millis, short};
-use crate::lists::Page;
 
 #[derive(Default)]
 pub(crate) struct Calls {
-    running: FuturesUnordered<Abortable<BoxFuture<'static, (u64, End)>>>,
+    running: FuturesUnordered<Abortable<BoxFuture<'static, (u64, Ended)>>>,
     /// The open requests by number, the oldest first.
     known: BTreeMap<u64, Running>,
     /// How a host of the stateless revision asked, by the number of its request.
@@ -65,7 +63,6 @@ struct Running {
     handle: AbortHandle,
     method: Box<str>,
     params: Option<Json>,
-    page: Option<Page>,
     began: Instant,
 }
 
@@ -76,45 +73,20 @@ pub(crate) struct Finished {
     /// The id to answer under; `None` while the host does not wait for an answer.
     pub(crate) id: Option<Id>,
     pub(crate) method: Box<str>,
-    /// The page of a list that was asked for, if the request asked for one.
-    pub(crate) page: Option<Page>,
     /// The params, if the request was refused for want of a login, because it may be made again, and if it may
     /// have run, because they decide how that is told.
     pub(crate) params: Option<Json>,
     /// How a host of the stateless revision asked.
     pub(crate) asker: Option<Asker>,
     pub(crate) began: Instant,
-    pub(crate) end: End,
+    pub(crate) ended: Ended,
 }
 
-/// The way in which a request ended.
-#[derive(Debug)]
-pub(crate) enum End {
-    /// A person must log in first.
-    LoginNeeded,
-    /// The host must show this page first.
-    LoginPage(Json),
-    /// The upstream was not reached; this answer takes the place of its own.
-    StandIn(Json),
-    /// The outcome from the client.
-    Upstream(Outcome),
-}
-
-impl End {
-    /// Whether the upstream refused the credentials.
-    pub(crate) const fn is_unauthorized(&self) -> bool {
-        matches!(self, Self::Upstream(Err(error)) if matches!(error.kind, Kind::Unauthorized))
-    }
-
-    /// Whether the request has no answer and may have run.
-    pub(crate) fn may_have_run(&self) -> bool {
-        matches!(self, Self::Upstream(Err(error)) if error.may_have_run())
-    }
-
-    /// Whether the upstream wants more scope than the credentials have.
-    pub(crate) fn lacks_scope(&self) -> bool {
-        let Self::Upstream(Err(error)) = self else { return false };
-        self.is_unauthorized() && error.status.is_some_and(|status| status.as_u16() == 403)
+impl Asker {
+    pub(crate) fn new(method: &str, sender: &Sender, has_visited: bool, track: Track) -> Self {
+        let (can_be_asked, token) = (can_ask(method), sender.token.clone());
+        let (offers, level) = (Offers::of(&sender.capabilities), level(sender));
+        Self { can_be_asked, has_visited, offers, level, token, track }
     }
 }
 
@@ -127,8 +99,7 @@ impl Calls {
     pub(crate) fn begin(
         &mut self,
         asked: Asked,
-        page: Option<Page>,
-        call: impl Future<Output = End> + Send + 'static,
+        call: impl Future<Output = Ended> + Send + 'static,
     ) {
         self.last += 1;
         let number = self.last;
@@ -137,11 +108,11 @@ impl Calls {
         self.numbers.insert(Key::of(id.json()), number);
         let (id, began) = (Some(id), Instant::now());
         self.bytes += size(params.as_ref());
-        self.known.insert(number, Running { id, handle, method, params, page, began });
+        self.known.insert(number, Running { id, handle, method, params, began });
         if let Some(asker) = asker {
             self.askers.insert(number, asker);
         }
-        let call = call.map(move |end| (number, end)).boxed();
+        let call = call.map(move |ended| (number, ended)).boxed();
         self.running.push(Abortable::new(call, registration));
     }
 
@@ -177,18 +148,13 @@ impl Calls {
     }
 
     /// Attaches the request to another id: the host waits for it again, and may offer other things.
-    pub(crate) fn go_on(
-        &mut self,
-        number: u64,
-        id: Id,
-        (offers, level): (Offers, Option<LogLevel>),
-        token: Option<Json>,
-    ) {
+    pub(crate) fn go_on(&mut self, number: u64, id: Id, sender: &Sender) {
         let Some(running) = self.known.get_mut(&number) else { return };
         self.numbers.insert(Key::of(id.json()), number);
         running.id = Some(id);
         if let Some(asker) = self.askers.get_mut(&number) {
-            (asker.offers, asker.level, asker.token) = (offers, level, token);
+            asker.offers = Offers::of(&sender.capabilities);
+            (asker.level, asker.token) = (level(sender), sender.token.clone());
         }
     }
 
@@ -217,6 +183,15 @@ impl Calls {
         wanted.is_some_and(|wanted| level.is_none_or(|level| level >= wanted))
     }
 
+    /// Returns progress with the token of the request that the host waits for now; `None` if it waits for none.
+    pub(crate) fn progress(&self, exchange: Option<ExchangeId>, params: Json) -> Option<Json> {
+        let Some((call, asker)) = exchange.and_then(|it| self.of_exchange(it)) else {
+            return Some(params);
+        };
+        let token = asker.token.as_ref().filter(|_| self.is_awaited(call))?;
+        Some(splice::with_member(&params, "progressToken", token))
+    }
+
     /// Returns the only request whose answer may be `input_required`; `None` if there are several.
     pub(crate) fn only_one_to_ask(&self) -> Option<(u64, &Asker)> {
         let mut askers = self.askers.iter().filter(|(_, it)| it.can_be_asked);
@@ -225,7 +200,7 @@ impl Calls {
     }
 
     /// Whether the host waits for this request now.
-    pub(crate) fn is_awaited(&self, number: u64) -> bool {
+    fn is_awaited(&self, number: u64) -> bool {
         self.known.get(&number).is_some_and(|it| it.id.is_some())
     }
 
@@ -265,16 +240,16 @@ impl Calls {
     pub(crate) async fn next(&mut self) -> Option<Finished> {
         loop {
             // The end of a request that was dropped is ignored.
-            if let Ok((number, end)) = self.running.next().await?
+            if let Ok((number, ended)) = self.running.next().await?
                 && let Some(running) = self.forget(number)
             {
-                let Running { id, method, page, params, began, .. } = running;
+                let Running { id, method, params, began, .. } = running;
                 if let Some(id) = &id {
                     self.forget_id(id, number);
                 }
                 let asker = self.askers.remove(&number);
-                let params = params.filter(|_| end.is_unauthorized() || end.may_have_run());
-                return Some(Finished { number, id, method, page, params, asker, began, end });
+                let params = params.filter(|_| ended.is_unauthorized() || ended.may_have_run());
+                return Some(Finished { number, id, method, params, asker, began, ended });
             }
         }
     }
@@ -287,6 +262,11 @@ impl Running {
         *left = left.checked_sub(params.as_bytes().len())?;
         params.member("name")?.read()
     }
+}
+
+/// Returns the level from which on the sender of a request wants the log of its call.
+fn level(sender: &Sender) -> Option<LogLevel> {
+    sender.level.as_ref().and_then(LogLevel::read)
 }
 
 fn size(params: Option<&Json>) -> usize {

@@ -1,15 +1,61 @@
-//! The answer to the host's `initialize`: what the upstream says of itself, in the revision that the
-//! host asked for.
+//! The answer to the host's `initialize` or `server/discover`: what the upstream says of itself, in the words that
+//! the host asked in.
 
-use ridethrough::Error;
-use ridethrough_core::{CallError, Identity, Kind, Reason};
+use std::time::Duration;
+
+use ridethrough_core::Identity;
 use ridethrough_wire::era::Version;
-use ridethrough_wire::message::splice;
-use ridethrough_wire::message::{Answer, Json};
-use ridethrough_wire::secrets::Secrets;
+use ridethrough_wire::message::{Id, Json, splice};
+use ridethrough_wire::stateless::{self, DISCOVER};
+use tokio::time::Instant;
 
-use crate::advice::Advice;
-use crate::fault;
+/// A host that waits for the answer.
+pub(crate) struct Greeting {
+    pub(crate) id: Id,
+    pub(crate) form: Form,
+    /// When it is answered without the upstream.
+    pub(crate) by: Instant,
+}
+
+/// The request by which the host asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// `server/discover`.
+    Discover,
+    /// `initialize`, in this revision.
+    Initialize(&'static str),
+}
+
+impl Greeting {
+    pub(crate) fn new(id: Id, form: Form) -> Self {
+        Self { id, form, by: Instant::now() + WITHIN }
+    }
+}
+
+impl Form {
+    pub(crate) const fn method(self) -> &'static str {
+        match self {
+            Self::Discover => DISCOVER,
+            Self::Initialize(_) => "initialize",
+        }
+    }
+
+    /// Returns the upstream's answer to `initialize` in the form that the host asked in.
+    pub(crate) fn dressed(self, initialized: &Json) -> Json {
+        match self {
+            Self::Discover => discovered(initialized),
+            Self::Initialize(revision) => dressed(initialized, revision),
+        }
+    }
+
+    /// Returns the greeting for an upstream that was never reached.
+    pub(crate) fn minimal(self) -> Json {
+        match self {
+            Self::Discover => discovered(&minimal("")),
+            Self::Initialize(revision) => minimal(revision),
+        }
+    }
+}
 
 /// Returns the revision to speak with the host: the one it asks for if the bridge knows it. The revision that
 /// the upstream speaks does not matter here.
@@ -27,14 +73,9 @@ pub(crate) fn identity(params: Option<&Json>) -> Option<Identity> {
     Some(Identity { info: object("clientInfo")?, capabilities })
 }
 
-/// Returns the name that the host gives itself.
-pub(crate) fn host(params: Option<&Json>) -> Option<String> {
-    params?.member("clientInfo")?.member("name")?.read()
-}
-
 /// Returns what the upstream said of itself, in the host's revision. It announces `listChanged` even where
 /// the upstream does not, because the bridge sends it.
-pub(crate) fn dressed(result: &Json, revision: &str) -> Json {
+fn dressed(result: &Json, revision: &str) -> Json {
     let revision = Json::of(revision).expect("a string is JSON");
     let result = splice::with_member(result, "protocolVersion", &revision);
     let Some(capabilities) = result.member("capabilities") else { return result };
@@ -42,7 +83,7 @@ pub(crate) fn dressed(result: &Json, revision: &str) -> Json {
 }
 
 /// Returns these capabilities, with `listChanged` added to the lists.
-pub(crate) fn announcing(mut capabilities: Json) -> Json {
+fn announcing(mut capabilities: Json) -> Json {
     let yes = Json::of(&true).expect("a bool is JSON");
     for name in ["prompts", "resources", "tools"] {
         let Some(capability) = capabilities.member(name) else { continue };
@@ -54,9 +95,21 @@ pub(crate) fn announcing(mut capabilities: Json) -> Json {
     capabilities
 }
 
+/// Returns the result of `server/discover`, from that of `initialize`.
+fn discovered(initialized: &Json) -> Json {
+    let discovered = stateless::discovered(initialized, &stateless::supported());
+    let [can, info] = [discovered.member("capabilities"), initialized.member("serverInfo")];
+    let can = can.map(announcing).unwrap_or_else(Json::empty_object);
+    stateless::dressed(
+        &splice::with_member(&discovered, "capabilities", &can),
+        DISCOVER,
+        info.as_ref(),
+    )
+}
+
 /// Returns a greeting for an upstream that was never reached: it says that there may be something to list
 /// later.
-pub(crate) fn minimal(revision: &str) -> Json {
+fn minimal(revision: &str) -> Json {
     let listed = serde_json::json!({ "listChanged": true });
     Json::from(serde_json::json!({
         "protocolVersion": revision,
@@ -65,38 +118,13 @@ pub(crate) fn minimal(revision: &str) -> Json {
     }))
 }
 
-/// Whether an upstream that cannot be connected to may be reached later without any change. A wrong path, a
-/// certificate that is not trusted or a web page would still be there.
-pub(crate) fn may_pass(error: &CallError) -> bool {
-    match (error.kind, &error.reason) {
-        (Kind::Config | Kind::Incompatible | Kind::PeerMisbehaved | Kind::Unauthorized, _) => false,
-        (Kind::Rejected { status }, _) => match status {
-            300..=499 => PASSING.contains(&status),
-            status => status != NOT_IMPLEMENTED,
-        },
-        // A name may resolve on another network.
-        (Kind::Unreachable, Reason::Transport(failure)) => !failure.cause.is_lasting(true),
-        _ => true,
-    }
-}
-
-/// Returns the answer to a host that cannot be greeted.
-pub(crate) fn refusal(error: &Error, advice: &Advice, secrets: &Secrets) -> Answer {
-    match error {
-        Error::Call(error) => fault::answer(error, advice),
-        Error::Server(error) => Answer::Error(error.json.clone()),
-        error => Answer::refusal(INTERNAL, &fault::report(error, advice, secrets)),
-    }
-}
-
-/// 4xx statuses that may pass: too slow, too early, too many requests.
-const PASSING: [u16; 3] = [408, 425, 429];
-/// The status of an address at which no server takes a POST.
-const NOT_IMPLEMENTED: u16 = 501;
-const INTERNAL: i64 = -32603;
+/// How long the upstream is waited for, so that the host has its answer within 3 s.
+const WITHIN: Duration = Duration::from_millis(2500);
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
@@ -140,6 +168,27 @@ mod tests {
         assert_eq!(
             (identity.info.as_str(), identity.capabilities.as_str()),
             (r#"{"name":"h"}"#, "{}")
+        );
+    }
+
+    #[test]
+    fn a_server_is_discovered_by_what_it_said_to_initialize() {
+        let said = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"list":{}},"logging":{}},"serverInfo":{"name":"a","version":"1.10"},"instructions":"be kind"}"#;
+
+        let discovered: Value = discovered(&Json::new(said).unwrap()).read().unwrap();
+
+        assert_eq!(
+            discovered,
+            json!({
+                "resultType": "complete",
+                "supportedVersions":
+                    ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
+                "capabilities": {"tools": {"listChanged": true}, "logging": {}},
+                "instructions": "be kind",
+                "ttlMs": 0,
+                "cacheScope": "private",
+                "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "a", "version": "1.10"}},
+            })
         );
     }
 }

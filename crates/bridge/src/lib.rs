@@ -23,38 +23,23 @@
 //! # Ok(()) }
 //! ```
 
-mod advice;
 mod bridge;
 mod calls;
-mod catalogue;
-pub mod disk;
-mod era_memory;
-mod fault;
-mod gauge;
 mod greeting;
-mod harmless;
-mod hidden;
+mod held;
+mod host;
 mod lines;
 mod listens;
-mod lists;
-mod login;
-mod manner;
-mod masker;
 mod modern;
-mod news;
-mod notices;
 mod outbox;
-mod platform;
+mod own_requests;
 mod rounds;
 mod router;
-mod upstream;
 
 pub use bridge::{Bridge, Ended};
-pub use catalogue::Catalogue;
-pub use era_memory::EraMemory;
-pub use gauge::{Breaker, Gauge, InFlight, LastError, NeededLogin, Snapshot, State};
-pub use harmless::{harmless, is_harmful};
-pub use hidden::Hidden;
-pub use login::LoginAdvice;
-pub use news::Detail;
+pub use ridethrough_core::answer::words::{harmless, is_harmful};
 pub use ridethrough_core::{DoubtForm, DoubtRepeat};
+pub use ridethrough_upstream::{
+    Breaker, Catalogue, Detail, EraMemory, Gauge, Hidden, InFlight, LastError, LoginAdvice,
+    NeededLogin, Snapshot, State, disk,
+};

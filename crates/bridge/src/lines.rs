@@ -3,15 +3,18 @@
 use ridethrough_wire::line_buffer::{BoundedLines, Line};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+/// The end at which the host writes. It is boxed, so that the loop is compiled once.
+pub(crate) type Source = Box<dyn AsyncRead + Send + Unpin>;
+
 /// Reads what the host writes, line by line.
-pub(crate) struct Lines<R> {
-    source: R,
+pub(crate) struct Lines {
+    source: Source,
     lines: BoundedLines,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl Lines {
     /// Creates a reader of lines of up to `limit` bytes.
-    pub(crate) fn new(source: R, limit: usize) -> Self {
+    pub(crate) fn new(source: Source, limit: usize) -> Self {
         Self { source, lines: BoundedLines::new(limit) }
     }
 
@@ -40,7 +43,7 @@ mod tests {
 
         for size in 1..text.len() {
             let (mut lines, cut) = (Vec::new(), Slow { rest: text, size });
-            let mut source = Lines::new(cut, 100);
+            let mut source = Lines::new(Box::new(cut), 100);
             while let Some(line) = source.next().await {
                 lines.push(line);
             }
@@ -54,7 +57,7 @@ mod tests {
     async fn a_line_beyond_the_limit_is_lost_and_the_next_one_is_not() {
         for size in [1, 7, 1000] {
             let text = b"0123456789A\n0123456789\n";
-            let mut source = Lines::new(Slow { rest: text, size }, 10);
+            let mut source = Lines::new(Box::new(Slow { rest: text, size }), 10);
 
             assert_eq!(source.next().await, Some(Line::Lost), "{size}");
             assert_eq!(source.next().await, Some(Line::Whole("0123456789".into())), "{size}");
@@ -64,7 +67,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_beyond_the_limit_that_never_ends_is_lost_once() {
-        let mut source = Lines::new(Slow { rest: b"0123456789A", size: 3 }, 10);
+        let slow = Slow { rest: b"0123456789A", size: 3 };
+        let mut source = Lines::new(Box::new(slow), 10);
 
         assert_eq!(source.next().await, Some(Line::Lost));
         assert_eq!(source.next().await, None);

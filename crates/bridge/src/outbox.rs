@@ -7,24 +7,26 @@ use std::io;
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, BytesMut};
+use ridethrough_upstream::Masker;
 use ridethrough_wire::message::notification;
 use ridethrough_wire::message::{Answer, Json};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
-use crate::masker::Masker;
+/// The end at which the host reads. It is boxed, so that the loop is compiled once.
+pub(crate) type Sink = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Messages on their way to the host.
-pub(crate) struct Outbox<W> {
-    sink: W,
+pub(crate) struct Outbox {
+    sink: Sink,
     unwritten: BytesMut,
     is_flushed: bool,
     /// The secrets that errors and logs must not contain.
     masker: Masker,
 }
 
-impl<W: AsyncWrite + Unpin> Outbox<W> {
-    pub(crate) fn new(sink: W, masker: Masker) -> Self {
+impl Outbox {
+    pub(crate) fn new(sink: Sink, masker: Masker) -> Self {
         Self { sink, unwritten: BytesMut::new(), is_flushed: true, masker }
     }
 
@@ -153,20 +155,20 @@ const KEPT: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test]
     async fn a_message_is_one_line_whatever_its_layout() {
-        let mut outbox = Outbox::new(Vec::new(), Masker::default());
+        let (mut outbox, host) = read_by_a_host();
         let result = Json::new("{\n  \"text\": \"a\\nb\",\r\n  \"n\": 1.10\n}").unwrap();
         let id = Json::new("\"x\"").unwrap();
 
         outbox.answer(Some(&id), &Answer::Result(result));
-        outbox.finish(SECOND).await.unwrap();
-
-        let text = String::from_utf8(outbox.sink).unwrap();
+        let text = heard(outbox, host).await;
         assert_eq!(
             text,
             "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{   \"text\": \"a\\nb\",    \"n\": 1.10 }}\n"
@@ -175,16 +177,14 @@ mod tests {
 
     #[tokio::test]
     async fn messages_have_the_members_that_they_should() {
-        let mut outbox = Outbox::new(Vec::new(), Masker::default());
+        let (mut outbox, host) = read_by_a_host();
         let params = Json::new("[1]").unwrap();
 
         outbox.notification("a\"b", Some(&params));
         outbox.notification("n", None);
         outbox.request(7, "m", Some(&params));
         outbox.answer(None, &Answer::refusal(-1, "no"));
-        outbox.finish(SECOND).await.unwrap();
-
-        let text = String::from_utf8(outbox.sink).unwrap();
+        let text = heard(outbox, host).await;
         assert_eq!(
             text.lines().collect::<Vec<_>>(),
             [
@@ -194,5 +194,18 @@ mod tests {
                 r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}"#,
             ]
         );
+    }
+
+    fn read_by_a_host() -> (Outbox, DuplexStream) {
+        let (host, sink) = duplex(1 << 16);
+        (Outbox::new(Box::new(sink), Masker::default()), host)
+    }
+
+    async fn heard(mut outbox: Outbox, mut host: DuplexStream) -> String {
+        outbox.finish(SECOND).await.unwrap();
+        drop(outbox);
+        let mut text = String::new();
+        host.read_to_string(&mut text).await.unwrap();
+        text
     }
 }

@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws_lc_rs::rand;
-use ridethrough_core::QuestionId;
+use ridethrough_core::{ExchangeId, QuestionId};
 use ridethrough_wire::message::Json;
+use ridethrough_wire::stateless;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::calls::Finished;
-use crate::modern::{self, Question};
 
 /// The calls whose server asks something, by their number.
 #[derive(Debug, Default)]
@@ -40,6 +40,16 @@ enum Phase {
     Gathering { until: Instant },
     /// The host has the questions.
     Suspended { state: Box<str>, until: Instant, end: Option<Box<Finished>> },
+}
+
+/// A question of the server to the host.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub(crate) id: QuestionId,
+    /// The call that it belongs to; `None` if it came on the standing stream.
+    pub(crate) exchange: Option<ExchangeId>,
+    pub(crate) method: Box<str>,
+    pub(crate) params: Option<Json>,
 }
 
 /// The identity of a call: its method and params, without what differs from round to round. A state is valid
@@ -68,6 +78,13 @@ pub(crate) enum TakenUp {
     OfAnother,
     /// The call goes on.
     Running { call: u64 },
+}
+
+impl Question {
+    /// Returns the key of the question in `inputRequests`.
+    pub(crate) fn key(&self) -> String {
+        self.id.number().to_string()
+    }
 }
 
 impl Subject {
@@ -131,7 +148,7 @@ impl Rounds {
             due.push(match round.phase {
                 Phase::Gathering { .. } => {
                     let state = unguessable();
-                    let result = modern::input_required(&round.questions, &state);
+                    let result = round.input_required(&state);
                     let until = now + PATIENCE;
                     round.phase = Phase::Suspended { state: state.into(), until, end: None };
                     self.rounds.insert(call, round);
@@ -201,6 +218,12 @@ impl Rounds {
 }
 
 impl Round {
+    /// Returns the answer to the call, which asks all questions.
+    fn input_required(&self, state: &str) -> Json {
+        let asked = self.questions.iter().map(|it| (it.key(), &*it.method, it.params.clone()));
+        stateless::input_required(asked, Some(state))
+    }
+
     /// Takes the questions that are left when the call is over. The client itself withdraws those that came
     /// with the call, but it does not know of questions on the standing stream that were added to it.
     fn take_unanswered(&mut self) -> Vec<QuestionId> {

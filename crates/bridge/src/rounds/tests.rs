@@ -1,10 +1,8 @@
 //! Rounds of calls, under a clock of the test.
 
 use super::*;
-use crate::calls::End;
 use bytes::Bytes;
-use ridethrough_core::ExchangeId;
-use ridethrough_wire::message::{Id, Incoming, Message};
+use ridethrough_wire::message::{Answer, Id, Incoming, Message};
 
 #[tokio::test(start_paused = true)]
 async fn questions_that_come_together_are_asked_together() {
@@ -148,9 +146,9 @@ fn id() -> Id {
 }
 
 fn finished(number: u64, id: Option<Id>) -> Finished {
-    let end = End::StandIn(Json::empty_object());
+    let ended = Ok(Answer::Result(Json::empty_object())).into();
     let (method, began) = ("tools/call".into(), Instant::now());
-    Finished { number, id, method, page: None, params: None, asker: None, began, end }
+    Finished { number, id, method, params: None, asker: None, began, ended }
 }
 
 fn asked(due: Vec<Due>) -> Value {

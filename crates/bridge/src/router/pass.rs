@@ -1,88 +1,50 @@
 //! Passes messages from either side to the other.
 
-use std::time::Duration;
-
 use ridethrough::event::Delivered;
 use ridethrough::{Call, Era};
-use ridethrough_core::{CallError, Kind as Ending, Outcome, QuestionId};
+use ridethrough_core::QuestionId;
+use ridethrough_upstream::{Request, Settled, Waiting, fault};
 use ridethrough_wire::line_buffer::Line;
-use ridethrough_wire::message::{
-    Answer, HostMessage, Id, Json, Message, notification, reserved, splice,
-};
-use tokio::io::AsyncWrite;
-use tokio::sync::watch;
-use tokio::time::{Instant, timeout};
+use ridethrough_wire::message::{Answer, HostMessage, Id, Json, Message, notification};
+use tokio::time::Instant;
 
 use super::Router;
-use super::ending::outcome;
-use super::greet::WITHIN;
-use super::log_in::Entry;
-use crate::calls::{Asked, End, Finished};
-use crate::lists::{Kind, Page};
-use crate::login::{self, Gate, Passed, Wait};
-use crate::modern::{self, Question};
-use crate::notices::Room;
-use crate::{fault, greeting};
+use crate::calls::{Asked, Finished};
+use crate::held::{self, Next};
+use crate::modern;
+use crate::rounds::Question;
 
-impl<W: AsyncWrite + Unpin> Router<W> {
+impl Router {
     pub(super) fn take_line(&mut self, line: Line) {
         for message in HostMessage::of_line(&line) {
             match message {
                 HostMessage::Unfit { id, answer } => self.outbox.answer(id.as_ref(), &answer),
-                HostMessage::Fit { message, .. } => self.held.push_back(message),
+                HostMessage::Fit { message, .. } => self.held.push(message),
             }
         }
-        self.take_held();
+        self.take_held(Some(Instant::now()));
     }
 
-    /// Handles the messages that wait, up to a notification that must go on waiting for room.
-    pub(super) fn take_held(&mut self) {
-        self.hold_until = None;
-        while let Some(message) = self.held.pop_front() {
-            match self.room_for(&message) {
-                Room::Free => self.take(message),
-                Room::Later(until) => {
-                    self.held.push_front(message);
-                    self.hold_until = Some(until);
-                    return;
-                }
-                Room::None => self.drop_notification(),
+    /// Handles the messages that wait, up to a notification that must go on waiting for room; without a moment, all
+    /// of them.
+    pub(super) fn take_held(&mut self, now: Option<Instant>) {
+        loop {
+            let is_stateless = self.upstream.is_stateless();
+            match self.held.next(now, |method| goes_upstream(method, is_stateless)) {
+                Some(Next::Message(message)) => self.take(message),
+                Some(Next::Dropped) if self.held.notices.dropped() > 1 => {}
+                Some(Next::Dropped) => self.upstream.say(held::DROPPED),
+                None => return,
             }
         }
-        // A large batch is seldom followed by another.
-        self.held.shrink_to(MOST_KEPT);
-    }
-
-    /// Handles all messages that wait, without waiting for room any longer.
-    pub(super) fn take_all_held(&mut self) {
-        self.hold_until = None;
-        while let Some(message) = self.held.pop_front() {
-            match self.room_for(&message) {
-                Room::Free => self.take(message),
-                Room::Later(_) | Room::None => self.drop_notification(),
-            }
-        }
-    }
-
-    fn room_for(&self, message: &Message) -> Room {
-        match message {
-            Message::Notification { method, params } if self.goes_upstream(method) => {
-                self.notices.room_for(Instant::now(), method, params.as_ref())
-            }
-            _ => Room::Free,
-        }
-    }
-
-    fn drop_notification(&mut self) {
-        let words = self.notices.drop_one();
-        self.voice.say(words);
     }
 
     fn take(&mut self, message: Message) {
         match message {
             Message::Notification { method, params } => self.notify(&method, params),
             Message::Request { id, method, params } => self.ask(id, &method, params),
-            Message::Response { id: Some(id), answer } if self.page_answered(&id, &answer) => {}
+            Message::Response { id: Some(id), answer }
+                if self.upstream.page_answered(&id, &answer) => {}
             Message::Response { id, answer } => {
                 let question = id.and_then(|id| id.number()).map(QuestionId::new);
                 if let Some(question) = question.filter(|it| self.questions.remove(it)) {
@@ -93,15 +55,13 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     fn notify(&mut self, method: &str, params: Option<Json>) {
-        if self.host_era.is_none() {
-            self.meet(Era::Legacy);
-        }
+        self.meet_older();
         if method == "notifications/initialized" {
-            self.is_ready = true;
+            self.host.initialized();
         }
         // Without a login the upstream takes none, and the next session begins without it.
-        if self.goes_upstream(method) && !self.is_login_needed() {
-            self.notices.pass_on(&self.client, method, params.as_ref());
+        if goes_upstream(method, self.upstream.is_stateless()) && !self.upstream.is_login_needed() {
+            self.held.notices.pass_on(self.upstream.client(), method, params.as_ref());
         } else if method == notification::CANCELLED
             && let Some(id) = params.and_then(|params| params.member("requestId"))
         {
@@ -111,23 +71,25 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// Handles a request that the host cancels.
     fn take_back(&mut self, id: &Json) {
-        if let Some(call) = self.calls.cancel(id) {
-            let unanswered = self.modern.rounds.forget(call);
-            return self.refuse_all(unanswered);
+        match self.calls.cancel(id) {
+            Some(call) => {
+                let unanswered = self.rounds.forget(call);
+                self.refuse_all(unanswered);
+            }
+            None => self.stop_listening(id),
         }
-        self.stop_listening(id);
     }
 
-    /// Whether a notification is passed on to the upstream.
-    fn goes_upstream(&self, method: &str) -> bool {
-        match method {
-            // The client itself sends it, in each of its sessions.
-            "notifications/initialized" => false,
-            // The client knows the id of the request at the upstream, and whether it was sent.
-            notification::CANCELLED => false,
-            // A stateless upstream asks for roots when a call needs them.
-            "notifications/roots/list_changed" => !self.is_stateless,
-            _ => true,
+    /// Records the era of the host.
+    pub(super) fn meet(&mut self, era: Era) {
+        if let Some(era) = self.host.meet(era) {
+            self.upstream.client().prefer_era(era);
+        }
+    }
+
+    fn meet_older(&mut self) {
+        if self.host.is_unknown() {
+            self.meet(Era::Legacy);
         }
     }
 
@@ -135,164 +97,89 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         match (modern::sender(method, params.as_ref()), &params) {
             (Err(refusal), _) => return self.outbox.answer(Some(id.json()), &refusal),
             (Ok(Some(sender)), Some(params)) => {
-                return self.ask_modern(id, method, params, sender);
+                return self.ask_modern(id, method, params, &sender);
             }
-            _ if self.host_era.is_none() => self.meet(Era::Legacy),
-            _ => {}
+            _ => self.meet_older(),
         }
         match method {
             "initialize" => return self.greet(id, params.as_ref()),
             // `ping` asks whether the bridge is there. The upstream may be down while calls are still worth a
             // wait.
-            "ping" => return self.outbox.answer(Some(id.json()), &empty()),
+            "ping" => {
+                let empty = Answer::Result(Json::empty_object());
+                return self.outbox.answer(Some(id.json()), &empty);
+            }
             "tools/call" => {
-                if let Some(refusal) = self.hidden.refusal(params.as_ref()) {
-                    return self.outbox.answer(Some(id.json()), &refusal);
-                }
-                if let Some(doubt) = self.held_repeat(params.as_ref()) {
-                    return self.outbox.answer(Some(id.json()), &doubt);
+                if let Some(answer) = self.upstream.answer_unsent(params.as_ref()) {
+                    return self.outbox.answer(Some(id.json()), &answer);
                 }
             }
             _ => {}
         }
-        let call = self.client.request(method, params.clone());
+        let call = self.upstream.client().request(method, params.clone());
         self.begin(call, Asked { id, method: method.into(), params, asker: None });
     }
 
     /// Passes a request on to the upstream.
     pub(super) fn begin(&mut self, call: Call, asked: Asked) {
         if !self.calls.has_room_for(asked.params.as_ref()) {
-            let refusal = fault::answer(&fault::crowded(&asked.method), &self.advice);
+            let refusal = self.upstream.refusal(&fault::crowded(&asked.method));
             return self.outbox.answer(Some(asked.id.json()), &refusal);
         }
-        let page = Page::asked(&asked.method, asked.params.as_ref());
-        let mut call = self.manner.apply(call, &asked.method, asked.params.as_ref());
-        match self.entry(&asked.method, asked.asker.as_ref()) {
-            Entry::Free => {}
-            Entry::Refused => {
-                let end = self.without_login(page);
-                return self.calls.begin(asked, page, async { end });
-            }
-            Entry::Waits(gate, wait) => return self.begin_waiting(call, asked, (gate, wait)),
-        }
-        let was_never_there = self.upstream.server().is_none() && self.greeted.is_provisional();
-        let kept = page.filter(|page| page.is_first && was_never_there).map(|page| {
-            self.catalogue.as_ref().and_then(|it| it.list(page.kind.method())).cloned()
-        });
-        if kept == Some(None) {
-            call = call.timeout(FIRST_LIST.min(self.manner.limit.unwrap_or(FIRST_LIST)));
-        }
-        let outcome = outcome(call.answer(), self.ending.clone());
-        let Some(page) = page else {
-            return self.calls.begin(asked, None, async { End::Upstream(outcome.await) });
-        };
-        self.asked.insert(page.kind);
-        if let Some(kept) = kept.flatten() {
-            return self.calls.begin(asked, Some(page), with_stand_in(outcome, kept));
-        }
-        self.calls.begin(asked, Some(page), async { End::Upstream(outcome.await) });
+        let shown = self.host.shown(asked.asker.as_ref());
+        let (method, params) = (&*asked.method, asked.params.as_ref());
+        let call = self.upstream.begin(Request { call, method, params, shown });
+        self.carry_out();
+        self.calls.begin(asked, call);
     }
 
-    /// Passes a request on to the upstream when a person has logged in.
-    pub(super) fn begin_waiting(
-        &mut self,
-        call: Call,
-        asked: Asked,
-        (gate, wait): (watch::Receiver<Gate>, Wait),
-    ) {
-        let limit = self.manner.limit.unwrap_or(FOR_EVER);
-        let (ending, method) = (self.ending.clone(), asked.method.clone());
-        self.calls.begin(asked, None, async move {
-            let passed = tokio::select! {
-                biased;
-                passed = timeout(limit, login::pass(gate, wait)) => passed,
-                () = ending.begins() => {
-                    return End::Upstream(Err(fault::unsent(&method)));
-                }
-            };
-            match passed {
-                Ok(Passed::GoOn) => End::Upstream(outcome(call.answer(), ending).await),
-                Ok(Passed::Page(page)) => End::LoginPage(page),
-                Ok(Passed::LoginNeeded) | Err(_) => End::LoginNeeded,
-            }
-        });
+    /// Passes a request on again when a person has logged in.
+    fn begin_again(&mut self, asked: Asked, waiting: Waiting) {
+        let (method, params) = (&*asked.method, asked.params.as_ref());
+        let mut call = self.upstream.client().request(method, asked.params.clone());
+        if asked.asker.is_some() {
+            call = call.fresh().passing_input();
+        }
+        let request = Request { call, method, params, shown: None };
+        let call = self.upstream.begin_again(request, waiting);
+        self.calls.begin(asked, call);
     }
 
     /// Handles the end of a host's request.
     pub(super) fn finish(&mut self, finished: Finished) {
-        let Some(finished) = self.retried_after_login(finished) else { return };
-        let (finished, unanswered) = self.modern.rounds.ended(finished);
-        self.refuse_all(unanswered);
-        if let Some(finished) = finished {
-            self.answer(finished);
+        let shown = self.host.shown(finished.asker.as_ref());
+        let (method, is_awaited) = (&finished.method, finished.id.is_some());
+        let settled = self.upstream.settle(finished.ended, method, shown, is_awaited);
+        self.carry_out();
+        match (settled, finished.id) {
+            (Settled::Again(waiting), Some(id)) => {
+                let Finished { method, params, asker, .. } = finished;
+                self.begin_again(Asked { id, method, params, asker }, waiting);
+            }
+            // A call that no one waits for is not made again.
+            (Settled::Again(_), None) => {}
+            (Settled::Over(ended), id) => {
+                let (finished, unanswered) = self.rounds.ended(Finished { id, ended, ..finished });
+                self.refuse_all(unanswered);
+                if let Some(finished) = finished {
+                    self.answer(finished);
+                }
+            }
         }
     }
 
     /// Answers a request that has ended, under the id that the host waits for.
     pub(super) fn answer(&mut self, finished: Finished) {
-        let Finished { id, method, page, params, began, end, asker, .. } = finished;
-        let offers = asker.map(|asker| asker.offers);
-        let is_stand_in = matches!(end, End::StandIn(_));
-        if let End::Upstream(Ok(answer)) = &end {
-            self.note_look(&method, answer, began);
-        }
-        let answer = match (end, page) {
-            (End::StandIn(result) | End::Upstream(Ok(Answer::Result(result))), Some(page)) => {
-                Answer::Result(self.show(page, result, is_stand_in))
+        let Finished { id, method, params, asker, began, ended, .. } = finished;
+        let answer = self.upstream.answer(ended, &method, params.as_ref(), began);
+        let answer = match asker {
+            Some(asker) => self.in_modern_words(&method, asker.offers, answer),
+            None if self.upstream.is_stateless() => {
+                modern::in_older_words(answer, &self.upstream.masker().secrets())
             }
-            (End::StandIn(result), None) => Answer::Result(result),
-            (End::LoginNeeded, page) => {
-                if let Some(page) = page {
-                    // The host has no list yet; it is told when there is one.
-                    self.asked.remove(&page.kind);
-                }
-                self.login_needed()
-            }
-            (End::LoginPage(page), _) => login::page_required(page),
-            (End::Upstream(Ok(answer)), _) if self.is_stateless && offers.is_none() => {
-                fault::translated(answer, &self.voice.masker.secrets())
-            }
-            (End::Upstream(Ok(answer)), _) => answer,
-            (End::Upstream(Err(error)), page) => {
-                if let Some(page) = page.filter(|_| self.greeted.is_provisional()) {
-                    // The host has no list yet; it is told when there is one.
-                    self.asked.remove(&page.kind);
-                }
-                self.unanswered(&error, params.as_ref(), began)
-            }
-        };
-        let answer = match offers {
-            Some(offers) => self.in_modern_words(&method, offers, answer),
             None => answer,
         };
         self.outbox.answer(id.as_ref().map(Id::json), &answer);
-        if is_stand_in && self.upstream.server().is_some() {
-            // The upstream was reached while the host was given a stand-in.
-            self.check_lists();
-        }
-    }
-
-    /// Returns what the host is told of a call that got no answer.
-    fn unanswered(&mut self, error: &CallError, params: Option<&Json>, began: Instant) -> Answer {
-        let Some(doubt) = fault::doubt(error) else { return fault::answer(error, &self.advice) };
-        self.note_doubt(error, params, began, &doubt);
-        let told = doubt.answer(self.manner.doubt.of_call(error, params));
-        // The outbox masks no results.
-        fault::masked(told, &self.voice.masker.secrets())
-    }
-
-    /// Returns the list as the host sees it.
-    fn show(&mut self, page: Page, result: Json, is_stand_in: bool) -> Json {
-        let whole = self.lists.saw(page, &result);
-        if let (Some(whole), Some(catalogue), false) = (whole, &mut self.catalogue, is_stand_in) {
-            let kept = catalogue.keep_list(page.kind.method(), &whole);
-            self.told_if_not_kept(Some(kept));
-        }
-        let shown = match page.kind {
-            Kind::Tools => self.hidden.filter(result),
-            _ => result,
-        };
-        if is_stand_in { marked(&shown) } else { shown }
     }
 
     /// Handles a message of the upstream that is not an answer.
@@ -307,7 +194,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 self.ask_host(Question { id, exchange, method, params });
             }
             Delivered::Withdrawn { question } => {
-                self.modern.rounds.withdraw(question);
+                self.rounds.withdraw(question);
                 if !self.questions.remove(&question) {
                     // The host was not sent this question.
                     return;
@@ -322,33 +209,15 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 }
 
-/// Waits for the upstream's list, for a limited time if there is one to show instead.
-async fn with_stand_in(outcome: impl Future<Output = Outcome>, kept: Json) -> End {
-    match timeout(WITHIN, outcome).await {
-        Err(_) => End::StandIn(kept),
-        // The upstream did not fail; the bridge ends.
-        Ok(Err(error)) if error.kind == Ending::Closed => End::Upstream(Err(error)),
-        Ok(Err(error)) if greeting::may_pass(&error) => End::StandIn(kept),
-        Ok(outcome) => End::Upstream(outcome),
+/// Whether a notification is passed on to the upstream.
+fn goes_upstream(method: &str, is_stateless: bool) -> bool {
+    match method {
+        // The client itself sends it, in each of its sessions.
+        "notifications/initialized" => false,
+        // The client knows the id of the request at the upstream, and whether it was sent.
+        notification::CANCELLED => false,
+        // A stateless upstream asks for roots when a call needs them.
+        "notifications/roots/list_changed" => !is_stateless,
+        _ => true,
     }
 }
-
-/// Marks a list as what was last known. Its elements stay as they were: hosts compare definitions with those that a
-/// person has seen.
-fn marked(list: &Json) -> Json {
-    let yes = Json::of(&true).expect("a bool is JSON");
-    let meta = Json::empty_object().with_members([(reserved::LAST_KNOWN.to_owned(), yes)]);
-    splice::with_member(list, "_meta", &meta)
-}
-
-fn empty() -> Answer {
-    Answer::Result(Json::empty_object())
-}
-
-/// How long a host waits for a list of a server that was never reached: hosts begin with the lists of all
-/// their servers, and some show nothing until they have them.
-const FIRST_LIST: Duration = Duration::from_secs(10);
-/// The limit of a call that waits for a login, which has a limit of its own.
-const FOR_EVER: Duration = Duration::from_secs(24 * 3600);
-/// The capacity that the empty queue keeps.
-const MOST_KEPT: usize = 64;

@@ -1,33 +1,45 @@
-//! The answer to the host for a call that got none: the whole story and the facts, or, of a call that may have
-//! run, what the core says of a doubt.
+//! What a caller and people are told of a call that got no answer: the whole story and the facts, or, of a call
+//! that may have run, what the core says of a doubt.
+//!
+//! The error knows the call. Only the program knows the server's address and which of its own commands look closer,
+//! so it supplies [`Advice`].
 
 use ridethrough::Error;
-use ridethrough_core::{
-    CallError, CallName, Delivery, Doubt, DoubtForm, Facts, Kind, Reason, Rule,
-};
+use ridethrough_core::answer::words::{excerpt, harmless};
+use ridethrough_core::{CallError, CallName, Delivery, Doubt, Facts, Kind, Reason, Rule};
 use ridethrough_wire::message::code;
-use ridethrough_wire::message::code::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
 use ridethrough_wire::message::{Answer, Json};
 use ridethrough_wire::secrets::Secrets;
 
-use crate::advice::Advice;
-use crate::harmless::{excerpt, harmless};
+/// The program's function that names the next step for a person, if it set one.
+#[derive(Default)]
+pub struct Advice(Option<Box<NextStep>>);
 
-/// Returns the answer to the host for a handshake or a call that surely did not run.
-pub(crate) fn answer(error: &CallError, advice: &Advice) -> Answer {
+type NextStep = dyn Fn(&CallError) -> Option<String> + Send;
+
+impl Advice {
+    /// Creates advice by this function.
+    pub fn new(next_step: impl Fn(&CallError) -> Option<String> + Send + 'static) -> Self {
+        Self(Some(Box::new(next_step)))
+    }
+
+    /// Returns the story of a call with the next step behind the hint that ends the story.
+    fn added_to(&self, story: String, error: &CallError) -> String {
+        match self.0.as_ref().and_then(|next_step| next_step(error)) {
+            Some(step) => format!("{story}; {step}"),
+            None => story,
+        }
+    }
+}
+
+/// Returns the answer to a handshake or a call that surely did not run.
+pub fn answer(error: &CallError, advice: &Advice) -> Answer {
     Facts::of(error).answer(code::SERVER_ERROR, &advice.added_to(error.story(), error))
 }
 
-/// Returns what the host is told of a call that may have run; `None` if it surely did not.
+/// Returns what the caller is told of a call that may have run; `None` if it surely did not.
 pub(crate) fn doubt(error: &CallError) -> Option<Doubt> {
     error.may_have_run().then(|| Doubt::of(&Facts::of(error)))
-}
-
-/// Returns the answer to a round whose call is lost; whether the server has run it is unknown.
-pub(crate) fn lost_round(form: DoubtForm) -> Answer {
-    let mut facts = Facts::unsent("interrupted");
-    facts.may_have_run = true;
-    Doubt::of(&facts).because(UNKNOWN_ROUND).answer(form)
 }
 
 /// Returns the answer without secrets: words of the server may be among the facts.
@@ -39,8 +51,6 @@ pub(crate) fn masked(answer: Answer, secrets: &Secrets) -> Answer {
         (Answer::Result(_), Some(masked)) => Answer::Result(masked),
     }
 }
-
-const UNKNOWN_ROUND: &str = "The call cannot go on: its `requestState` is used up, is too old, or is of an earlier run of the bridge.";
 
 /// Returns the refusal of a call that was not sent, because a person must log in first by this command.
 pub(crate) fn login_needed(message: &str, command: &str) -> Answer {
@@ -65,7 +75,7 @@ pub(crate) fn report(error: &Error, advice: &Advice, secrets: &Secrets) -> Strin
     lines.join("\n")
 }
 
-/// Changes the error of a call that was cancelled because the bridge ends: to the host, the link was closed.
+/// Changes the error of a call that was cancelled because the program ends: to the caller, the link was closed.
 pub(crate) fn cut_short(mut error: CallError) -> CallError {
     if error.kind == Kind::Cancelled {
         (error.kind, error.reason) = (Kind::Closed, Reason::Rule(Rule::BridgeEnded));
@@ -73,39 +83,52 @@ pub(crate) fn cut_short(mut error: CallError) -> CallError {
     error
 }
 
-/// Returns the error of a request that was not sent before the bridge ended.
-pub(crate) fn unsent(method: &str) -> CallError {
+/// Returns the error of a request that was not sent before the program ended.
+pub fn unsent(method: &str) -> CallError {
     let call = CallName { method: method.into(), tool: None };
     CallError::new(Kind::Closed, Delivery::NotSent, call, Reason::Rule(Rule::BridgeEnded))
 }
 
-/// Returns the error of a request for which there is no room among the host's open requests.
-pub(crate) fn crowded(method: &str) -> CallError {
+/// Returns the error of a request for which there is no room among the caller's open requests.
+pub fn crowded(method: &str) -> CallError {
     let call = CallName { method: method.into(), tool: None };
     CallError::new(Kind::Exhausted, Delivery::NotSent, call, Reason::Rule(Rule::HostCrowds))
 }
 
-/// Translates a stateless upstream's refusal of the form of a request: the bridge made that form, so its
-/// codes mean nothing to the host.
-pub(crate) fn translated(answer: Answer, secrets: &Secrets) -> Answer {
-    let Some(error) = answer.error() else { return answer };
-    let what = match error.code {
-        HEADER_MISMATCH => "it says that headers and body of the bridge's request differ",
-        MISSING_CAPABILITY => "it needs something of the host that the host does not offer",
-        UNSUPPORTED_VERSION => "it does not speak the revision that the bridge asked in",
-        _ => return answer,
-    };
-    let words = excerpt(&secrets.masked(&error.message));
-    Answer::refusal(REFUSED, &format!("the server did not run the call: {what}: `{words}`"))
+/// Whether an upstream that cannot be connected to may be reached later without any change. A wrong path, a
+/// certificate that is not trusted or a web page would still be there.
+pub(crate) fn may_pass(error: &CallError) -> bool {
+    match (error.kind, &error.reason) {
+        (Kind::Config | Kind::Incompatible | Kind::PeerMisbehaved | Kind::Unauthorized, _) => false,
+        (Kind::Rejected { status }, _) => match status {
+            300..=499 => PASSING.contains(&status),
+            status => status != NOT_IMPLEMENTED,
+        },
+        // A name may resolve on another network.
+        (Kind::Unreachable, Reason::Transport(failure)) => !failure.cause.is_lasting(true),
+        _ => true,
+    }
 }
 
-/// The code that stands in for those that the stateless revision reserves.
-const REFUSED: i64 = -32603;
+/// Returns the answer to a caller who asks what an upstream is that refuses us.
+pub(crate) fn refusal(error: &Error, advice: &Advice, secrets: &Secrets) -> Answer {
+    match error {
+        Error::Call(error) => answer(error, advice),
+        Error::Server(error) => Answer::Error(error.json.clone()),
+        error => Answer::refusal(code::INTERNAL_ERROR, &report(error, advice, secrets)),
+    }
+}
+
+/// 4xx statuses that may pass: too slow, too early, too many requests.
+const PASSING: [u16; 3] = [408, 425, 429];
+/// The status of an address at which no server takes a POST.
+const NOT_IMPLEMENTED: u16 = 501;
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
+    use ridethrough_core::DoubtForm;
     use serde_json::{Value, json};
 
     use super::*;
@@ -133,17 +156,13 @@ mod tests {
         let call = CallName { method: "ping".into(), tool: None };
         let reason = Reason::Said(words.as_str().into());
         let error = CallError::new(Kind::Incompatible, Delivery::Refused, call, reason);
-        let refused = Answer::refusal(MISSING_CAPABILITY, &words);
 
-        for answer in [answer(&error, &Advice::default()), translated(refused, &Secrets::default())]
-        {
-            let message = answer.error().unwrap().message;
+        let message = answer(&error, &Advice::default()).error().unwrap().message;
 
-            let quoted = "`no hint: run `rm`\u{fffd}[2J\u{fffd}\u{fffd}xxx";
-            assert!(message.contains(quoted) && message.contains("x…`"), "{message}");
-            assert!(message.chars().count() < 800, "{message}");
-            assert_eq!(message.lines().filter(|line| line.starts_with("hint: run")).count(), 0);
-        }
+        let quoted = "`no hint: run `rm`\u{fffd}[2J\u{fffd}\u{fffd}xxx";
+        assert!(message.contains(quoted) && message.contains("x…`"), "{message}");
+        assert!(message.chars().count() < 800, "{message}");
+        assert_eq!(message.lines().filter(|line| line.starts_with("hint: run")).count(), 0);
         let told = report(&Error::Call(error), &Advice::default(), &Secrets::default());
         assert!(told.chars().count() < 800);
     }

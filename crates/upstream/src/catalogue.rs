@@ -1,4 +1,4 @@
-//! The last good description and lists of an upstream, on disk, for a host that starts while the upstream is
+//! The last good description and lists of an upstream, on disk, for a program that starts while the upstream is
 //! down.
 //!
 //! There is one file for each URL and set of credentials, readable by its owner only. The URL and the
@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ridethrough_wire::message::Json;
+use ridethrough_core::answer::words::harmless;
+use ridethrough_wire::message::{Json, ListKind as Kind};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{self, Unfit};
-use crate::lists::Kind;
+use crate::voice::Voice;
 
 /// A file with the last good description of one upstream.
 #[derive(Debug)]
@@ -22,6 +23,9 @@ pub struct Catalogue {
     /// Why the file that was found is not used.
     fault: Option<Unfit>,
 }
+
+/// What is kept, if anything is. A catalogue that cannot be written is given up.
+pub(crate) struct Kept(Option<Catalogue>);
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -35,7 +39,7 @@ struct KeptLists {
 impl Catalogue {
     /// Reads the catalogue in this folder for this URL and these credentials.
     ///
-    /// A file that the bridge cannot have written is ignored, and [`fault`](Self::fault) says why.
+    /// A file that the program cannot have written is ignored, and [`fault`](Self::fault) says why.
     ///
     /// `credentials` is everything that may make the server answer differently: names and values of headers,
     /// tokens.
@@ -53,16 +57,16 @@ impl Catalogue {
         self.fault.as_ref()
     }
 
-    pub(crate) const fn initialize(&self) -> Option<&Json> {
+    const fn initialize(&self) -> Option<&Json> {
         self.kept.initialize.as_ref()
     }
 
-    pub(crate) fn list(&self, method: &str) -> Option<&Json> {
+    fn list(&self, method: &str) -> Option<&Json> {
         self.kept.lists.get(method)
     }
 
     /// Keeps a result of `initialize`, without `_meta`, which belongs to one answer.
-    pub(crate) fn keep_initialize(&mut self, result: &Json) -> io::Result<()> {
+    fn keep_initialize(&mut self, result: &Json) -> io::Result<()> {
         let lasting = result.members().into_iter().filter(|(name, _)| name != "_meta");
         let lasting = Json::empty_object().with_members(lasting);
         // A result that would be ignored at the next start is not kept.
@@ -74,7 +78,7 @@ impl Catalogue {
     }
 
     /// Keeps a whole list.
-    pub(crate) fn keep_list(&mut self, method: &str, result: &Json) -> io::Result<()> {
+    fn keep_list(&mut self, method: &str, result: &Json) -> io::Result<()> {
         if !is_list(method, result) || self.kept.lists.get(method) == Some(result) {
             return Ok(());
         }
@@ -84,6 +88,46 @@ impl Catalogue {
 
     fn write(&self) -> io::Result<()> {
         disk::write(&self.path, &serde_json::to_vec(&self.kept)?)
+    }
+}
+
+impl Kept {
+    pub(crate) fn new(catalogue: Option<Catalogue>, voice: &mut Voice) -> Self {
+        if let Some(why) = catalogue.as_ref().and_then(Catalogue::fault) {
+            voice.say(&format!("the catalogue is ignored: {why}"));
+        }
+        Self(catalogue)
+    }
+
+    pub(crate) fn initialize(&self) -> Option<&Json> {
+        self.0.as_ref()?.initialize()
+    }
+
+    pub(crate) fn list(&self, kind: Kind) -> Option<&Json> {
+        self.0.as_ref()?.list(kind.method())
+    }
+
+    pub(crate) fn keep_initialize(&mut self, result: &Json, voice: &mut Voice) {
+        self.keep(voice, |it| it.keep_initialize(result));
+    }
+
+    pub(crate) fn keep_list(
+        &mut self,
+        kind: Kind,
+        result: impl FnOnce() -> Json,
+        voice: &mut Voice,
+    ) {
+        self.keep(voice, |it| it.keep_list(kind.method(), &result()));
+    }
+
+    /// Tells people once that nothing can be kept.
+    fn keep(&mut self, voice: &mut Voice, keep: impl FnOnce(&mut Catalogue) -> io::Result<()>) {
+        if let Some(Err(error)) = self.0.as_mut().map(keep) {
+            let words =
+                format!("what the upstream says of itself could not be kept on disk: {error}");
+            voice.say(&harmless(&words));
+            self.0 = None;
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The tools that are hidden from the host: removed from lists, and refused when they are called.
+//! The tools that are hidden from callers: removed from lists, and refused when they are called.
 
 use ridethrough_wire::message::code::INVALID_PARAMS;
 use ridethrough_wire::message::splice;
@@ -8,7 +8,7 @@ use ridethrough_wire::patterns;
 /// Patterns of tool names, as mcp-remote has them: `*` stands for any letters, and case does not matter.
 ///
 /// ```
-/// use ridethrough_bridge::Hidden;
+/// use ridethrough_upstream::Hidden;
 ///
 /// let hidden = Hidden::new(["delete*", "*account*"]);
 /// assert!(hidden.hides("deleteTask") && hidden.hides("getAccount"));
@@ -44,7 +44,7 @@ impl Hidden {
         splice::with_member(&result, "tools", &splice::array(shown))
     }
 
-    /// Whether the host sees this element of a list of tools.
+    /// Whether the caller sees this element of a list of tools.
     pub(crate) fn shows(&self, tool: &Json) -> bool {
         if self.patterns.is_empty() {
             return true;

@@ -1,7 +1,7 @@
 //! The first connect to the upstream, tried until it succeeds.
 //!
 //! Afterwards the client renews sessions by itself. But before its first success it takes some failures for
-//! final, such as a name that does not resolve, and a host that was started without a network could not
+//! final, such as a name that does not resolve, and a program that was started without a network could not
 //! recover from that.
 
 use std::time::Duration;
@@ -10,14 +10,15 @@ use futures_util::future::BoxFuture;
 use ridethrough::server::Server;
 use ridethrough::{Client, Error};
 
-pub(crate) struct Upstream {
+/// Connects for the first time.
+pub(crate) struct FirstConnect {
     client: Client,
     reaching: Option<BoxFuture<'static, Result<Server, Error>>>,
     server: Option<Server>,
     failures: u32,
 }
 
-impl Upstream {
+impl FirstConnect {
     pub(crate) const fn new(client: Client) -> Self {
         Self { client, reaching: None, server: None, failures: 0 }
     }

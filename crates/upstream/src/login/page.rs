@@ -1,29 +1,29 @@
-//! The page that the host shows to its person, in the words of URL elicitation (2025-11-25, client features,
+//! The page that the caller shows to its person, in the words of URL elicitation (2025-11-25, client features,
 //! elicitation, "URL mode").
 //!
 //! That mode is for credentials which a server needs at somebody else's, and must not be used to let the client
-//! into the server itself. Towards the host the bridge is the server, and the upstream is somebody else.
+//! into the server itself. Towards the caller we are the server, and the upstream is somebody else.
 
 use ridethrough::transport::BoxFuture;
+use ridethrough_core::answer::words::harmless;
 use ridethrough_oauth::person::{LoginPrompt, Person};
 use ridethrough_wire::message::code::URL_REQUIRED;
 use ridethrough_wire::message::{Answer, Json};
 use tokio::sync::mpsc;
 
-use super::LoginAdvice;
-use crate::harmless::harmless;
+use super::{LoginAdvice, Purpose};
 
-/// A person who is reached through the host.
-pub(super) struct HostPerson(mpsc::UnboundedSender<LoginPrompt>);
+/// A person who is reached through the caller.
+pub(super) struct CallersPerson(mpsc::UnboundedSender<LoginPrompt>);
 
-impl HostPerson {
+impl CallersPerson {
     pub(super) fn new() -> (Self, mpsc::UnboundedReceiver<LoginPrompt>) {
         let (sender, prompts) = mpsc::unbounded_channel();
         (Self(sender), prompts)
     }
 }
 
-impl Person for HostPerson {
+impl Person for CallersPerson {
     fn show<'a>(&'a self, prompt: &'a LoginPrompt) -> BoxFuture<'a, ()> {
         // If nobody takes it, the login was given up.
         let _ = self.0.send(prompt.clone());
@@ -37,11 +37,11 @@ pub(super) enum Consent {
     Accepted,
     /// The page was dismissed without a choice.
     Cancelled,
-    /// The person said no, or the host cannot show pages after all.
+    /// The person said no, or the caller cannot show pages after all.
     Declined,
 }
 
-/// Reads the host's answer to the request that shows the page.
+/// Reads the caller's answer to the request that shows the page.
 pub(super) fn consent(answer: &Answer) -> Consent {
     let Answer::Result(result) = answer else { return Consent::Declined };
     let action = result.member("action");
@@ -53,19 +53,14 @@ pub(super) fn consent(answer: &Answer) -> Consent {
 }
 
 /// The params of `elicitation/create` for this login.
-pub(super) fn of(id: &str, prompt: &LoginPrompt, advice: &LoginAdvice) -> Json {
-    let purpose = format!("to use `{}`", advice.server);
-    shown(id, prompt, &purpose)
-}
-
-/// The params of `elicitation/create` for a login that grants more.
-pub(super) fn for_scope(id: &str, prompt: &LoginPrompt, advice: &LoginAdvice) -> Json {
-    let scopes = harmless(&prompt.scopes.to_text().unwrap_or_default());
-    let purpose = format!("to grant `{}` more, which a call needs: {scopes}", advice.server);
-    shown(id, prompt, &purpose)
-}
-
-fn shown(id: &str, prompt: &LoginPrompt, purpose: &str) -> Json {
+pub(super) fn of(purpose: Purpose, id: &str, prompt: &LoginPrompt, advice: &LoginAdvice) -> Json {
+    let purpose = match purpose {
+        Purpose::Access => format!("to use `{}`", advice.server),
+        Purpose::Scope => {
+            let scopes = harmless(&prompt.scopes.to_text().unwrap_or_default());
+            format!("to grant `{}` more, which a call needs: {scopes}", advice.server)
+        }
+    };
     let host = harmless(&prompt.issuer_host);
     let mut message = format!("Log in at {host} {purpose}.");
     if prompt.is_at_other_host() {

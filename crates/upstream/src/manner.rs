@@ -1,4 +1,4 @@
-//! How the calls of a host are made: how long one may take, and which may be sent twice.
+//! How calls are made: how long one may take, and which may be sent twice.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use ridethrough_core::hints::OperatorHints;
 use ridethrough_core::{DoubtForm, DoubtRepeat, Extension, ReplayRule};
 use ridethrough_wire::message::Json;
 
-/// The settings for all calls of a host.
+/// The settings for all calls.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Manner {
+pub struct Manner {
     /// The time for one call; if absent, that of the client's policy.
-    pub(crate) limit: Option<Duration>,
+    pub limit: Option<Duration>,
     /// Which tools can run twice, as the operator says.
-    pub(crate) hints: OperatorHints,
-    /// How the host is told that a call of a tool may have run.
-    pub(crate) doubt: DoubtForm,
+    pub hints: OperatorHints,
+    /// How the caller is told that a call of a tool may have run.
+    pub doubt: DoubtForm,
     /// What becomes of a call that repeats one that may have run.
-    pub(crate) repeat: DoubtRepeat,
+    pub repeat: DoubtRepeat,
 }
 
 impl Manner {
@@ -38,7 +38,7 @@ impl Manner {
         }
     }
 
-    /// Returns the form of a doubt about a request of which no more is known than what the host asked.
+    /// Returns the form of a doubt about a request of which no more is known than what was asked.
     pub(crate) fn doubt_about(&self, method: &str, params: Option<&Json>) -> DoubtForm {
         if self.rule(method, params) == ReplayRule::Repeatable {
             return DoubtForm::Error;
@@ -62,7 +62,7 @@ fn asks_for_progress(params: &Json) -> bool {
         && params.member("_meta").is_some_and(|meta| meta.member("progressToken").is_some())
 }
 
-/// By how much progress extends a call without a limit: a host that asks for progress watches the call, and
+/// By how much progress extends a call without a limit: a caller that asks for progress watches the call, and
 /// cancels it when it has seen enough.
 const WHILE_IT_MOVES: Duration = Duration::from_secs(600);
 const AT_MOST: Duration = Duration::from_secs(24 * 3600);

@@ -1,19 +1,18 @@
-//! What people are told while the bridge recovers: a line when it begins, then lines at widening intervals,
+//! What people are told while the link recovers: a line when it begins, then lines at widening intervals,
 //! and a line when it is over, with the time that was lost. [`Detail`] can add every fault.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ridethrough_core::answer::words::excerpt;
 use ridethrough_core::event::Remedy;
 use ridethrough_core::{Event, ExchangeId, Reason};
 use tokio::time::Instant;
 
-use crate::harmless::excerpt;
-
 /// How much people are told. In order: each level includes the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// People are told that the bridge recovers, at widening intervals, and that it is connected again.
+    /// People are told that the link recovers, at widening intervals, and that it is connected again.
     #[default]
     Summary,
     /// Every fault.
@@ -58,7 +57,7 @@ impl News {
         self.trouble.is_some()
     }
 
-    /// Returns how often the bridge has recovered.
+    /// Returns how often the link has recovered.
     pub(crate) const fn recoveries(&self) -> u64 {
         self.recoveries
     }
@@ -177,7 +176,7 @@ const fn is_recovery(event: &Event) -> bool {
 const FELL_BACK: &str = "the upstream refuses Streamable HTTP; it is spoken to by HTTP+SSE of 2024-11-05, \
      where a call cannot be resumed";
 const FIRST: Duration = Duration::from_secs(5);
-/// The longest time between reminders, so that a person who looks at the log of a bridge that is down for a
+/// The longest time between reminders, so that a person who looks at the log of a program that is down for a
 /// night still sees why.
 const LONGEST: Duration = Duration::from_secs(600);
 

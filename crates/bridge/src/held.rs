@@ -1,4 +1,4 @@
-//! Notifications of the host that the upstream has not taken yet, within a bound.
+//! Messages of the host that wait, and its notifications that the upstream has not taken yet, within a bound.
 //!
 //! ```text
 //!   room ──▶ passed on
@@ -8,16 +8,32 @@
 //! A host that sends faster than the upstream reads is thereby slowed down to the upstream's pace, and a
 //! call, a cancel or an answer behind its notifications is never delayed for longer than that second.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use ridethrough::Client;
-use ridethrough_wire::message::Json;
-use ridethrough_wire::message::splice;
+use ridethrough_wire::message::{Json, Message, splice};
 use tokio::time::Instant;
+
+/// Messages that wait in the order in which the host sent them.
+#[derive(Default)]
+pub(crate) struct Held {
+    /// The first is a notification for which there is no room.
+    queue: VecDeque<Message>,
+    until: Option<Instant>,
+    pub(crate) notices: Notices,
+}
+
+/// A message whose turn has come.
+pub(crate) enum Next {
+    /// It is a notification that is dropped.
+    Dropped,
+    /// It is to be handled.
+    Message(Message),
+}
 
 /// The notifications that wait for the upstream, and how many were dropped.
 #[derive(Default)]
@@ -37,13 +53,62 @@ struct Notice {
 
 /// Whether there is room for a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
+enum Room {
     /// It can be passed on at once.
     Free,
     /// There is none; wait for it until this time at most.
     Later(Instant),
     /// There is none, and the upstream is too slow to wait for.
     None,
+}
+
+impl Held {
+    /// Adds a message behind the others.
+    pub(crate) fn push(&mut self, message: Message) {
+        self.queue.push_back(message);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Returns until when the messages wait for room.
+    pub(crate) const fn until(&self) -> Option<Instant> {
+        self.until
+    }
+
+    /// Takes the next message, unless it is a notification to be passed on that must go on waiting for room. Without
+    /// a moment it waits no longer.
+    pub(crate) fn next(
+        &mut self,
+        now: Option<Instant>,
+        is_passed_on: impl Fn(&str) -> bool,
+    ) -> Option<Next> {
+        self.until = None;
+        let Some(message) = self.queue.pop_front() else {
+            // A large batch is seldom followed by another.
+            self.queue.shrink_to(MOST_KEPT);
+            return None;
+        };
+        let room = match &message {
+            Message::Notification { method, params } if is_passed_on(method) => {
+                self.notices.room_for(now, method, params.as_ref())
+            }
+            _ => Room::Free,
+        };
+        match room {
+            Room::Free => Some(Next::Message(message)),
+            Room::Later(until) => {
+                self.queue.push_front(message);
+                self.until = Some(until);
+                None
+            }
+            Room::None => {
+                self.notices.dropped += 1;
+                Some(Next::Dropped)
+            }
+        }
+    }
 }
 
 impl Notices {
@@ -56,12 +121,12 @@ impl Notices {
         self.dropped
     }
 
-    pub(crate) fn room_for(&self, now: Instant, method: &str, params: Option<&Json>) -> Room {
+    fn room_for(&self, now: Option<Instant>, method: &str, params: Option<&Json>) -> Room {
         let Some((_, oldest)) = self.known.first_key_value() else { return Room::Free };
         let is_free = self.known.len() < MOST && self.bytes + size(method, params) <= MOST_BYTES;
         match oldest.since + HOLD {
             _ if is_free => Room::Free,
-            until if now < until => Room::Later(until),
+            until if now.is_some_and(|now| now < until) => Room::Later(until),
             _ => Room::None,
         }
     }
@@ -87,12 +152,6 @@ impl Notices {
         }
     }
 
-    /// Counts a notification that is dropped. The first time, returns the line that people are shown.
-    pub(crate) fn drop_one(&mut self) -> Option<&'static str> {
-        self.dropped += 1;
-        (self.dropped == 1).then_some(TOLD)
-    }
-
     /// Waits until the upstream has taken a notification; `None` if none is under way. Nothing is lost if the
     /// future is dropped.
     pub(crate) async fn next(&mut self) -> Option<()> {
@@ -114,5 +173,8 @@ const MOST: usize = 1000;
 const MOST_BYTES: usize = 32 << 20;
 /// How long the host's other messages may wait behind its notifications: a person does not notice more.
 const HOLD: Duration = Duration::from_secs(1);
-const TOLD: &str = "warning: the host sends notifications faster than the upstream takes them: 1000 wait, and those beyond \
+/// What people are told of the first notification that is dropped.
+pub(crate) const DROPPED: &str = "warning: the host sends notifications faster than the upstream takes them: 1000 wait, and those beyond \
      are dropped; calls, cancels and answers are not; `ridethrough status --json` counts them";
+/// The capacity that the empty queue keeps.
+const MOST_KEPT: usize = 64;

@@ -1,7 +1,7 @@
-//! The upstream's lists as the host has seen them, and whether they have changed.
+//! The upstream's lists as the caller has seen them, and whether they have changed.
 //!
-//! A renewed session may belong to another deployment with other tools. The host is told that a list changed
-//! only if it did: each such notification costs it a request, and some hosts ask a person. A list above the
+//! A renewed session may belong to another deployment with other tools. The caller is told that a list changed
+//! only if it did: each such notification costs it a request, and some programs ask a person. A list above the
 //! bounds is passed on, but neither kept nor compared.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,14 +12,14 @@ use ridethrough_wire::message::code::METHOD_NOT_FOUND;
 
 pub(crate) use ridethrough_wire::message::ListKind as Kind;
 
-/// A page of a list, as the host asks for it.
+/// A page of a list, as the caller asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Page {
     pub(crate) kind: Kind,
     pub(crate) is_first: bool,
 }
 
-/// All lists that the host has seen.
+/// All lists that the caller has seen.
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
     seen: BTreeMap<Kind, Seen>,
@@ -69,7 +69,7 @@ impl Page {
 }
 
 impl Lists {
-    /// Records a result that the host gets. Returns the whole list, if the host now has all of it and it is
+    /// Records a result that the caller gets. Returns the whole list, if the caller now has all of it and it is
     /// kept.
     pub(crate) fn saw(&mut self, page: Page, result: &Json) -> Option<Json> {
         let seen = match (page.is_first, self.seen.remove(&page.kind)) {
@@ -94,14 +94,14 @@ impl Lists {
         whole
     }
 
-    /// Returns the lists that the host has seen and that can be compared. Fetching only a part of a list that
+    /// Returns the lists that the caller has seen and that can be compared. Fetching only a part of a list that
     /// is too large would make the client forget what it knows of the tools in the rest.
     pub(crate) fn kinds(&self) -> Vec<Kind> {
         let is_kept = |(_, seen): &(&Kind, &Seen)| !matches!(seen, Seen::TooLarge);
         self.seen.iter().filter(is_kept).map(|(kind, _)| *kind).collect()
     }
 
-    /// Records a list as the upstream has it now. Returns whether the host, which sees only the shown
+    /// Records a list as the upstream has it now. Returns whether the caller, which sees only the shown
     /// elements, must be told.
     pub(crate) fn renew(
         &mut self,
@@ -127,7 +127,7 @@ impl Lists {
 }
 
 impl Seen {
-    /// Whether the host sees another list now. The order does not count: some servers keep their tools in a
+    /// Whether the caller sees another list now. The order does not count: some servers keep their tools in a
     /// hash map.
     fn differs_from(&self, fresh: &[Json], is_shown: impl Fn(&Json) -> bool) -> bool {
         let mut there = texts(fresh, &is_shown);

@@ -1,6 +1,6 @@
-//! The state of a running bridge, read from outside.
+//! The state of a running upstream and of what stands in front of it, read from outside.
 //!
-//! The bridge's loop and the client's driver are each asked for what they know. They share no state with the
+//! The program's loop and the client's driver are each asked for what they know. They share no state with the
 //! reader and never wait for it. A snapshot contains no payload, no secret and no words of the server but its
 //! name.
 
@@ -9,51 +9,47 @@ use std::time::Duration;
 
 use ridethrough::Client;
 use ridethrough::event::Status;
+use ridethrough_core::answer::words::shortened;
 use ridethrough_core::breaker;
 use ridethrough_core::{Era, Moment, Reason};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::harmless::shortened;
-
-/// Reads the state of a bridge while it runs. Cheap to clone.
-///
-/// ```no_run
-/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// use ridethrough::Client;
-/// use ridethrough_bridge::Bridge;
-///
-/// let bridge = Bridge::new(Client::new("https://example.com/mcp")?);
-/// let gauge = bridge.gauge();
-/// tokio::spawn(bridge.run(tokio::io::empty(), tokio::io::sink(), std::future::pending()));
-/// if let Some(snapshot) = gauge.read().await {
-///     println!("{:?}, {} in flight", snapshot.state, snapshot.in_flight_count);
-/// }
-/// # Ok(()) }
-/// ```
+/// Reads the state of a program while it runs. Cheap to clone.
 #[derive(Clone)]
 pub struct Gauge {
     client: Client,
     asks: mpsc::UnboundedSender<Ask>,
 }
 
-/// A question to the bridge's loop: the channel for its answer.
-pub(crate) type Ask = oneshot::Sender<Own>;
+/// The questions of gauges, which the program's loop takes in.
+pub type Asks = mpsc::UnboundedReceiver<Ask>;
 
-/// The facts that the bridge's loop knows.
+/// A question of a gauge.
+pub struct Ask(oneshot::Sender<Own>);
+
+/// The facts that the program's loop knows: those of the upstream, and those of what stands in front of it.
 pub(crate) struct Own {
-    pub(crate) host: Option<String>,
+    pub(crate) caller: Option<String>,
     pub(crate) server: Option<String>,
     pub(crate) up: Duration,
     pub(crate) had_session: bool,
     pub(crate) is_in_trouble: bool,
     pub(crate) recoveries: u64,
     pub(crate) lost: Duration,
-    pub(crate) dropped_notifications: u64,
     pub(crate) held_repeats: u64,
     pub(crate) login: Option<NeededLogin>,
-    pub(crate) in_flight: Vec<InFlight>,
-    pub(crate) in_flight_count: usize,
+    pub(crate) in_front: InFront,
+}
+
+/// The facts that what stands in front of an upstream knows.
+pub struct InFront {
+    /// Notifications of the caller that were dropped.
+    pub dropped_notifications: u64,
+    /// The caller's open requests, the oldest first.
+    pub in_flight: Vec<InFlight>,
+    /// How many there are in all.
+    pub in_flight_count: usize,
 }
 
 /// The state of a bridge. Times are in milliseconds before or after the moment it was read.
@@ -170,16 +166,25 @@ pub struct InFlight {
 }
 
 impl Gauge {
-    pub(crate) const fn new(client: Client, asks: mpsc::UnboundedSender<Ask>) -> Self {
-        Self { client, asks }
+    /// Creates a gauge of this client's link, and the other end of its questions.
+    pub fn new(client: Client) -> (Self, Asks) {
+        let (asks, asked) = mpsc::unbounded_channel();
+        (Self { client, asks }, asked)
     }
 
-    /// Returns the state of the bridge; `None` if it does not run.
+    /// Returns the state of the program; `None` if it does not run.
     pub async fn read(&self) -> Option<Snapshot> {
         let (reply, own) = oneshot::channel();
-        self.asks.send(reply).ok()?;
+        self.asks.send(Ask(reply)).ok()?;
         let own = own.await.ok()?;
         Some(snapshot(own, &self.client.status().await?))
+    }
+}
+
+impl Ask {
+    pub(crate) fn answer(self, own: Own) {
+        // The reader may be gone, and then needs no answer.
+        let _ = self.0.send(own);
     }
 }
 
@@ -203,7 +208,7 @@ fn snapshot(own: Own, link: &Status) -> Snapshot {
             (false, false) => State::Connecting,
         },
         login: own.login,
-        host: own.host,
+        host: own.caller,
         server: own.server,
         era: match link.era {
             Era::Legacy => "legacy",
@@ -224,12 +229,12 @@ fn snapshot(own: Own, link: &Status) -> Snapshot {
             breaker::BreakerState::Open { .. } => Breaker::Open,
             breaker::BreakerState::Probing => Breaker::Probing,
         },
-        in_flight: own.in_flight,
-        in_flight_count: own.in_flight_count,
+        in_flight: own.in_front.in_flight,
+        in_flight_count: own.in_front.in_flight_count,
         waiting: link.calls_waiting,
         recoveries: own.recoveries,
         lost_ms: millis(own.lost),
-        dropped_notifications: own.dropped_notifications,
+        dropped_notifications: own.in_front.dropped_notifications,
         held_repeats: own.held_repeats,
     }
 }
@@ -244,11 +249,12 @@ fn message(reason: &Reason) -> String {
 }
 
 /// Shortens words of others to one line that is safe for a terminal.
-pub(crate) fn short(words: &str) -> String {
+pub fn short(words: &str) -> String {
     shortened(words, LONGEST)
 }
 
-pub(crate) fn millis(time: Duration) -> u64 {
+/// Returns a time as snapshots write it.
+pub fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 

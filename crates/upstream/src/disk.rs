@@ -1,4 +1,4 @@
-//! Small files of the bridge: readable by their owner only, never half written, and read only if no other
+//! Small files that are kept for the next process: readable by their owner only, never half written, and read only if no other
 //! user can have written them.
 //!
 //! They contain neither a URL nor credentials; a digest of both is in the file's name.
@@ -33,7 +33,7 @@ impl std::error::Error for Unfit {}
 /// Reads a file of at most `most` bytes; `None` if there is none.
 ///
 /// It must be a regular file of this user that no other user may write. Anything else is not opened: a pipe
-/// or a device may never end, and another user's file is not what the bridge kept.
+/// or a device may never end, and another user's file is not what was kept.
 ///
 /// # Errors
 ///
