@@ -31,10 +31,10 @@ async fn a_doubt_behind_a_bridge_has_the_facts_that_it_has_without_one_in_both_f
             "retryAfterMs",
             "hint",
         ] {
-            assert_eq!(behind.error()[fact], alone.error()[fact], "{form}: {fact}: {behind:?}");
+            assert_eq!(error(&behind)[fact], error(&alone)[fact], "{form}: {fact}: {behind:?}");
         }
-        assert_eq!(behind.error()["said"], "the pool is drained");
-        assert!(behind.error()["elapsedMs"].is_u64() && behind.error()["rpc"].is_null());
+        assert_eq!(error(&behind)["said"], "the pool is drained");
+        assert!(error(&behind)["elapsedMs"].is_u64() && error(&behind)["rpc"].is_null());
     }
     assert_eq!(rig.mcp.executions("put"), 3, "each command calls once");
 }
@@ -46,7 +46,7 @@ async fn every_fact_of_an_error_in_doubt_is_there_for_machines_and_in_words() {
 
     let ran = rig.run(&["call", "SERVER", "put", "--json"]).await;
 
-    let error = ran.error();
+    let error = error(&ran);
     assert_eq!((ran.code, &error["exitCode"]), (Some(7), &json!(7)), "{ran:?}");
     assert_eq!((&error["kind"], &error["mayHaveRun"]), (&json!("deadline"), &json!(true)));
     assert_eq!((&error["status"], &error["said"]), (&json!(504), &json!("upstream timed out")));
@@ -81,11 +81,11 @@ async fn an_error_that_leaves_no_doubt_or_has_no_facts_is_the_servers_own() {
         let ran = rig.run(&["call", "SERVER", "put", "--json"]).await;
 
         assert_eq!(
-            (ran.code, &ran.error()["kind"]),
+            (ran.code, &error(&ran)["kind"]),
             (Some(8), &json!("protocol")),
             "{data} {ran:?}"
         );
-        assert_eq!(ran.error()["rpc"]["code"], -32050, "{ran:?}");
+        assert_eq!(error(&ran)["rpc"]["code"], -32050, "{ran:?}");
     }
 }
 
@@ -99,10 +99,8 @@ fn refuses(rig: &Rig, when: When, data: &'static str) {
     });
 }
 
-impl Ran {
-    fn error(&self) -> Value {
-        self.json()["error"].clone()
-    }
+fn error(ran: &Ran) -> Value {
+    ran.json()["error"].clone()
 }
 
 /// Facts as a front writes them.
