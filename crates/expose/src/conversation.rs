@@ -252,9 +252,9 @@ async fn write(
 
 /// Returns all messages in one buffer, each on a line, so that they are written together or not at all.
 fn lines_of(letter: &[HostMessage]) -> Bytes {
-    let texts = || letter.iter().map(|it| &it.message().text);
-    let mut lines = BytesMut::with_capacity(texts().map(|it| it.len() + 1).sum());
-    for text in texts() {
+    let texts: Vec<_> = letter.iter().map(|it| it.message().text()).collect();
+    let mut lines = BytesMut::with_capacity(texts.iter().map(|it| it.len() + 1).sum());
+    for text in &texts {
         lines.extend_from_slice(text);
         lines.extend_from_slice(b"\n");
     }

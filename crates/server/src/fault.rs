@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ridethrough_core::{Doubt, DoubtForm};
-use ridethrough_wire::message::{Answer, Id, Json, code};
+use ridethrough_wire::message::{Id, Json, code};
 use serde_json::{Value, json};
 
 use crate::backend::Unavailable;
 use crate::calls::Call;
 use crate::host::Ending;
+use crate::parts::ParsedMessage;
 
 /// The reason why a session is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,17 +46,10 @@ impl Over {
     }
 }
 
-/// Returns the answer to a call that may have run, as a whole message. This is the form for calls of tools.
-pub(crate) fn in_doubt(call: &Call, doubt: &Doubt, form: DoubtForm) -> Bytes {
+/// Returns the answer to a call that may have run. This is the form for calls of tools.
+pub(crate) fn in_doubt(call: &Call, doubt: &Doubt, form: DoubtForm) -> ParsedMessage {
     let form = if call.is_of_tool { form } else { DoubtForm::Error };
-    answered(&call.id, &doubt.answer(form))
-}
-
-/// Returns an answer as a whole message.
-pub(crate) fn answered(id: &Id, answer: &Answer) -> Bytes {
-    let (id, json) = (id.json().as_str(), answer.json().as_str());
-    let member = if matches!(answer, Answer::Error(_)) { "error" } else { "result" };
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"{member}":{json}}}"#).into()
+    ParsedMessage::response(&call.id, &doubt.answer(form))
 }
 
 /// Returns a JSON-RPC error as a whole message. Without an id it belongs to no request in particular.
@@ -94,7 +88,6 @@ pub(crate) fn whole_seconds(time: Duration) -> u64 {
 mod tests {
     use super::*;
     use crate::calls::NewCalls;
-    use crate::parts::ParsedMessage;
 
     #[test]
     fn a_call_whose_conversation_ended_is_in_doubt_under_its_own_id_and_words_of_the_child_are_facts()
@@ -104,7 +97,7 @@ mod tests {
         let what = "`server` has ended, exit status: 7".to_owned();
         let over = Over::Died(Ending { what, data: data.clone(), retry_after: Duration::ZERO });
         let told = |body: &'static str, form| -> Value {
-            let text = in_doubt(&call(body), &over.doubt(), form);
+            let text = in_doubt(&call(body), &over.doubt(), form).text();
             assert!(text.starts_with(br#"{"jsonrpc":"2.0","id":1.0,""#));
             serde_json::from_slice(&text).unwrap()
         };

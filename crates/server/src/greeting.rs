@@ -100,7 +100,7 @@ impl Greeted {
 
     fn answer(&self) -> Option<Answer> {
         self.pieces.iter().rev().find_map(|piece| match piece {
-            Piece::Event(entry) => match Incoming::parse(&entry.text) {
+            Piece::Event(entry) => match Incoming::parse(&entry.said.text()) {
                 Ok(Incoming::One(Message::Response { answer, .. })) => Some(answer),
                 _ => None,
             },
@@ -110,7 +110,7 @@ impl Greeted {
 
     fn into_reply(self, carries: Carries) -> Reply {
         let answer = self.pieces.iter().find_map(|piece| match piece {
-            Piece::Event(entry) => Some(entry.text.clone()),
+            Piece::Event(entry) => Some(entry.said.text()),
             Piece::Farewell | Piece::Nothing | Piece::Priming => None,
         });
         match (carries, answer) {

@@ -72,21 +72,26 @@ impl Session {
             Message::Response { .. } => Weight::Answer,
         };
         self.wait_for_reader(call, weight).await;
-        let bytes = message.text.len();
+        let answer = match &message.message {
+            Message::Response { answer, .. } => Some(answer.clone()),
+            Message::Notification { .. } | Message::Request { .. } => None,
+        };
+        let said = self.said(message);
+        let bytes = said.len();
         let Some(reservation) = Reserve(self).take(bytes).await else {
             if let (Some(call), Weight::Answer) = (call, weight) {
                 self.lose_with(call, &Lost::Dropped.doubt(Some(bytes)));
             }
             return;
         };
-        let text = reservation.hold(message.text);
-        let Message::Response { answer, .. } = message.message else {
-            self.lock().streams.push(call, text, weight);
+        let said = said.holding(reservation);
+        let Some(answer) = answer else {
+            self.lock().streams.push(call, said, weight);
             return;
         };
         self.note_look(call, &answer);
         let mut state = self.lock();
-        let stream = state.streams.push(call, text, weight);
+        let stream = state.streams.push(call, said, weight);
         if stream.is_some() {
             state.last_use = Instant::now();
         }

@@ -138,7 +138,7 @@ impl LineEnd {
 
 impl HostEnd for LineEnd {
     fn say(self: Arc<Self>, _: Option<u64>, message: ParsedMessage) -> BoxFuture<'static, ()> {
-        self.put(LineWord::Say(message.text))
+        self.put(LineWord::Say(message.text()))
     }
 
     fn end(self: Arc<Self>, call: u64, answered: CallEnd) -> BoxFuture<'static, ()> {
@@ -265,13 +265,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> LineHost<R, W> {
             CallEnd::Answer(answer) => ParsedMessage::response(&id, &answer),
             CallEnd::Message(message) => message,
         };
-        write(&mut self.writer, &message.text).await
+        write(&mut self.writer, &message.text()).await
     }
 
     async fn lose_call(&mut self, call: u64, lost: Lost) -> io::Result<()> {
         let Some(id) = self.calls.end(call) else { return Ok(()) };
         let doubt = lost.doubt(None).answer(DoubtForm::Error);
-        write(&mut self.writer, &ParsedMessage::response(&id, &doubt).text).await
+        write(&mut self.writer, &ParsedMessage::response(&id, &doubt).text()).await
     }
 
     /// Takes the messages of a line, one or a batch, and answers what is none.
@@ -282,7 +282,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> LineHost<R, W> {
                     let text = refused(id.as_ref(), &answer);
                     write(&mut self.writer, text.as_bytes()).await?;
                 }
-                Read::Fit { message, text } => self.take_message(ParsedMessage { message, text }),
+                Read::Fit { message, text } => {
+                    self.take_message(ParsedMessage::of(message, &text));
+                }
             }
         }
         Ok(())

@@ -6,6 +6,9 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use ridethrough_wire::message::{Answer, Message};
+
+use crate::budget::Reservation;
 
 /// The events of a stream, numbered from 1.
 #[derive(Debug, Default)]
@@ -16,11 +19,73 @@ pub(crate) struct Log {
 }
 
 /// One event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) number: u64,
-    pub(crate) text: Bytes,
+    pub(crate) said: Said,
     pub(crate) weight: Weight,
+}
+
+/// What is said by an event.
+#[derive(Clone, Debug)]
+pub(crate) enum Said {
+    /// A message to the server itself, which is the client of stateless callers' session.
+    Message(Message),
+    /// A message as it is written to a client.
+    Text(Bytes),
+}
+
+impl Said {
+    /// Returns how many bytes are kept.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Message(Message::Response { answer, .. }) => answer.json().as_bytes().len(),
+            Self::Message(
+                Message::Notification { params, .. } | Message::Request { params, .. },
+            ) => params.as_ref().map_or(0, |params| params.as_bytes().len()),
+            Self::Text(text) => text.len(),
+        }
+    }
+
+    /// Keeps the room that it takes for as long as it is kept, in whole or in part.
+    pub(crate) fn holding(self, room: Reservation) -> Self {
+        match self {
+            Self::Message(message) => Self::Message(holding(message, room)),
+            Self::Text(text) => Self::Text(room.hold(text)),
+        }
+    }
+
+    /// Returns the text; empty for a message to the server itself, which nothing writes.
+    pub(crate) fn text(&self) -> Bytes {
+        match self {
+            Self::Message(_) => Bytes::new(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
+/// Ties the room to the largest part of a message.
+fn holding(message: Message, room: Reservation) -> Message {
+    match message {
+        Message::Response { id, answer: Answer::Error(json) } => {
+            Message::Response { id, answer: Answer::Error(json.with_owner(room)) }
+        }
+        Message::Response { id, answer: Answer::Result(json) } => {
+            Message::Response { id, answer: Answer::Result(json.with_owner(room)) }
+        }
+        Message::Notification { method, params } => {
+            Message::Notification { method, params: params.map(|it| it.with_owner(room)) }
+        }
+        Message::Request { id, method, params } => {
+            Message::Request { id, method, params: params.map(|it| it.with_owner(room)) }
+        }
+    }
+}
+
+impl From<Bytes> for Said {
+    fn from(text: Bytes) -> Self {
+        Self::Text(text)
+    }
 }
 
 /// The kind of a message, which says what losing it costs.
@@ -36,16 +101,16 @@ pub(crate) enum Weight {
 
 impl Log {
     /// Adds an event.
-    pub(crate) fn push(&mut self, text: Bytes, weight: Weight) {
+    pub(crate) fn push(&mut self, said: Said, weight: Weight) {
         self.last += 1;
-        self.bytes += text.len();
-        self.events.push_back(Entry { number: self.last, text, weight });
+        self.bytes += said.len();
+        self.events.push_back(Entry { number: self.last, said, weight });
         while self.events.len() > 1 && (self.events.len() > MOST_EVENTS || self.bytes > MOST_BYTES)
         {
             let Some(dropped) = self.expendable().and_then(|at| self.events.remove(at)) else {
                 return;
             };
-            self.bytes -= dropped.text.len();
+            self.bytes -= dropped.said.len();
         }
     }
 
@@ -53,7 +118,7 @@ impl Log {
     pub(crate) fn forget_notifications(&mut self) -> bool {
         let before = self.events.len();
         self.events.retain(|entry| entry.weight != Weight::Notification);
-        self.bytes = self.events.iter().map(|entry| entry.text.len()).sum();
+        self.bytes = self.events.iter().map(|entry| entry.said.len()).sum();
         self.events.len() < before
     }
 
@@ -77,7 +142,7 @@ impl Log {
         let (mut count, mut bytes) = (0, 0);
         for entry in unread {
             count += 1;
-            bytes += entry.text.len();
+            bytes += entry.said.len();
             if count >= MOST_EVENTS / 2 || bytes >= MOST_BYTES / 2 {
                 return true;
             }
@@ -110,10 +175,10 @@ mod tests {
     fn events_are_found_behind_the_number_that_was_seen_last() {
         let mut log = Log::default();
         for text in ["a", "b", "c"] {
-            log.push(text.into(), Weight::Notification);
+            log.push(said(text), Weight::Notification);
         }
 
-        let after = |number| log.after(number).map(|entry| (entry.number, entry.text.clone()));
+        let after = |number| log.after(number).map(|entry| (entry.number, entry.said.text()));
 
         assert_eq!(after(0), Some((1, "a".into())));
         assert_eq!(after(2), Some((3, "c".into())));
@@ -123,25 +188,25 @@ mod tests {
     #[test]
     fn the_oldest_notifications_go_first_and_what_is_awaited_last() {
         let mut log = Log::default();
-        log.push("q".into(), Weight::Question);
+        log.push(said("q"), Weight::Question);
 
         for _ in 0..MOST_EVENTS + 4 {
-            log.push("n".into(), Weight::Notification);
+            log.push(said("n"), Weight::Notification);
         }
 
         assert_eq!(log.events.len(), MOST_EVENTS);
-        assert_eq!(log.after(0).unwrap().text, "q");
+        assert_eq!(log.after(0).unwrap().said.text(), "q");
         assert_eq!(log.after(1).unwrap().number, 7);
     }
 
     #[test]
     fn an_answer_stays_whatever_comes_behind_it() {
         let mut log = Log::default();
-        log.push("a".into(), Weight::Answer);
-        log.push("q".into(), Weight::Question);
+        log.push(said("a"), Weight::Answer);
+        log.push(said("q"), Weight::Question);
 
         for _ in 0..MOST_EVENTS + 4 {
-            log.push("a".into(), Weight::Answer);
+            log.push(said("a"), Weight::Answer);
         }
 
         assert_eq!(log.after(0).unwrap().number, 1);
@@ -153,11 +218,11 @@ mod tests {
     fn bytes_are_bounded_and_the_newest_stays_however_big() {
         let mut log = Log::default();
         for _ in 0..3 {
-            log.push(vec![b'x'; MOST_BYTES / 2].into(), Weight::Notification);
+            log.push(Bytes::from(vec![b'x'; MOST_BYTES / 2]).into(), Weight::Notification);
         }
         assert_eq!((log.events.len(), log.bytes()), (2, MOST_BYTES));
 
-        log.push(vec![b'x'; 2 * MOST_BYTES].into(), Weight::Notification);
+        log.push(Bytes::from(vec![b'x'; 2 * MOST_BYTES]).into(), Weight::Notification);
 
         assert_eq!((log.after(0).unwrap().number, log.bytes()), (4, 2 * MOST_BYTES));
     }
@@ -167,11 +232,15 @@ mod tests {
         let mut log = Log::default();
         let mut pushed = 0;
         while !log.is_crowded_after(0) {
-            log.push("n".into(), Weight::Notification);
+            log.push(said("n"), Weight::Notification);
             pushed += 1;
         }
 
         assert_eq!((pushed, log.after(0).unwrap().number), (MOST_EVENTS / 2, 1));
         assert!(!log.is_crowded_after(1));
+    }
+
+    fn said(text: &'static str) -> Said {
+        Bytes::from(text).into()
     }
 }

@@ -8,42 +8,39 @@ use crate::parts::ParsedMessage;
 impl ParsedMessage {
     /// Makes a request.
     pub fn request(id: Id, method: &str, params: Option<&Json>) -> Self {
-        let written = format!(
-            r#"{{"jsonrpc":"2.0","id":{},"method":{}{}}}"#,
-            id.json().as_str(),
-            text(method).as_str(),
-            written_params(params)
-        );
-        let message = Message::Request { id, method: method.into(), params: params.cloned() };
-        Self::made(message, written)
+        Self::made(Message::Request { id, method: method.into(), params: params.cloned() })
     }
 
     /// Makes a notification.
     pub fn notification(method: &str, params: Option<&Json>) -> Self {
-        let written = format!(
-            r#"{{"jsonrpc":"2.0","method":{}{}}}"#,
-            text(method).as_str(),
-            written_params(params)
-        );
-        Self::made(
-            Message::Notification { method: method.into(), params: params.cloned() },
-            written,
-        )
+        Self::made(Message::Notification { method: method.into(), params: params.cloned() })
     }
 
     /// Makes the answer to a request.
     pub fn response(id: &Id, answer: &Answer) -> Self {
-        let key = match answer {
-            Answer::Error(_) => "error",
-            Answer::Result(_) => "result",
-        };
-        let (id_text, json) = (id.json().as_str(), answer.json().as_str());
-        let written = format!(r#"{{"jsonrpc":"2.0","id":{id_text},"{key}":{json}}}"#);
-        let message = Message::Response { id: Some(id.clone()), answer: answer.clone() };
-        Self::made(message, written)
+        Self::made(Message::Response { id: Some(id.clone()), answer: answer.clone() })
     }
 }
 
-fn written_params(params: Option<&Json>) -> String {
-    params.map(|it| format!(r#","params":{}"#, it.as_str())).unwrap_or_default()
+/// Returns the text of a message.
+pub(crate) fn written(message: &Message) -> String {
+    let behind = |params: &Option<Json>| {
+        params.as_ref().map(|it| format!(r#","params":{}"#, it.as_str())).unwrap_or_default()
+    };
+    match message {
+        Message::Notification { method, params } => {
+            let (method, params) = (text(method), behind(params));
+            format!(r#"{{"jsonrpc":"2.0","method":{}{params}}}"#, method.as_str())
+        }
+        Message::Request { id, method, params } => {
+            let (method, params) = (text(method), behind(params));
+            let (id, method) = (id.json().as_str(), method.as_str());
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method}{params}}}"#)
+        }
+        Message::Response { id, answer } => {
+            let key = if matches!(answer, Answer::Error(_)) { "error" } else { "result" };
+            let id = id.as_ref().map_or("null", |id| id.json().as_str());
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"{key}":{}}}"#, answer.json().as_str())
+        }
+    }
 }

@@ -1,29 +1,43 @@
-//! Messages with their bytes: a single one, or the members of a batch, each ready to be written on a line.
+//! Messages, a single one or the members of a batch, with the bytes that they were read from or are written in.
 
+use crate::messages::written;
 use bytes::Bytes;
 use ridethrough_wire::message::{Elements, Incoming, Json, Message, Unclear};
 
-/// A message and its bytes, which contain no line end.
+/// A message, and its bytes if it was read from some. Such bytes pass as they are.
 #[derive(Clone, Debug)]
 pub struct ParsedMessage {
-    /// The parsed message.
+    /// The message.
     pub message: Message,
-    /// The bytes that it was parsed from.
-    pub text: Bytes,
+    /// What it was read from, without a line end; `None` if it was made here.
+    text: Option<Bytes>,
 }
 
 impl ParsedMessage {
     /// Reads one message by itself.
     pub fn read(json: &Json) -> Result<Self, Unreadable> {
         match Incoming::parse(json.as_bytes()) {
-            Ok(Incoming::One(message)) => Ok(Self { message, text: on_one_line(json.as_bytes()) }),
+            Ok(Incoming::One(message)) => Ok(Self::of(message, json.as_bytes())),
             Ok(Incoming::Batch(_)) | Err(_) => Err(Unreadable::NotJsonRpc),
         }
     }
 
-    /// Creates a message from its parsed form and its text, which is made of JSON.
-    pub(crate) fn made(message: Message, text: String) -> Self {
-        Self { message, text: on_one_line(&text.into()) }
+    /// Creates a message from its parsed form and the text that it was read from.
+    pub(crate) fn of(message: Message, text: &Bytes) -> Self {
+        Self { message, text: Some(on_one_line(text)) }
+    }
+
+    /// Creates a message that is written when its text is asked for.
+    pub(crate) const fn made(message: Message) -> Self {
+        Self { message, text: None }
+    }
+
+    /// Returns its text, on one line. That of a message that was made here is written each time.
+    pub fn text(&self) -> Bytes {
+        match &self.text {
+            Some(text) => text.clone(),
+            None => on_one_line(&written(&self.message).into()),
+        }
     }
 
     /// Reads a part of a larger text. It is copied, so that keeping it does not keep the whole.
@@ -113,7 +127,7 @@ mod tests {
 
         let Ok(Parts::One(part)) = Parts::read(&Bytes::from(text)) else { panic!("not read") };
 
-        assert_eq!(part.text, "{   \"method\": \"m\", \"params\": {\"z\":1.10,\"a\":\"\\n\"} }");
+        assert_eq!(part.text(), "{   \"method\": \"m\", \"params\": {\"z\":1.10,\"a\":\"\\n\"} }");
     }
 
     #[test]
@@ -122,9 +136,12 @@ mod tests {
 
         let parts = Parts::read(&text).unwrap().into_vec();
 
-        assert_eq!(parts[0].text, r#"{"method":"a"}"#);
-        assert_eq!(parts[1].text, r#"{"id":1,"result":{}}"#);
-        assert!(!text.as_ptr_range().contains(&parts[0].text.as_ptr()), "it holds the whole batch");
+        assert_eq!(parts[0].text(), r#"{"method":"a"}"#);
+        assert_eq!(parts[1].text(), r#"{"id":1,"result":{}}"#);
+        assert!(
+            !text.as_ptr_range().contains(&parts[0].text().as_ptr()),
+            "it holds the whole batch"
+        );
     }
 
     #[test]

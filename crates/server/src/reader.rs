@@ -178,7 +178,7 @@ impl Reader {
     pub(crate) async fn next_event(&mut self) -> Option<Bytes> {
         loop {
             if let Piece::Event(entry) = self.next().await? {
-                return Some(entry.text);
+                return Some(entry.said.text());
             }
         }
     }
@@ -188,12 +188,13 @@ impl Reader {
     pub(crate) fn write(&self, piece: &Piece) -> Vec<Bytes> {
         let stream = self.stream;
         match piece {
-            Piece::Event(Entry { number, text, .. }) => {
+            Piece::Event(Entry { number, said, .. }) => {
+                let text = said.text();
                 let head = format!("id: {stream}-{number}\ndata: ");
                 if text.len() <= SMALL {
-                    vec![[head.as_bytes(), text, b"\n\n"].concat().into()]
+                    vec![[head.as_bytes(), &text, b"\n\n"].concat().into()]
                 } else {
-                    vec![head.into(), text.clone(), Bytes::from_static(b"\n\n")]
+                    vec![head.into(), text, Bytes::from_static(b"\n\n")]
                 }
             }
             Piece::Farewell => {

@@ -35,11 +35,11 @@ pub fn rehearse(body: &Bytes) -> Result<Rehearsal, String> {
     });
     let ids: Vec<_> = ids.collect();
     for (call, id) in streams.calls_of(opened).into_iter().zip(ids).rev() {
-        let answer = format!(r#"{{"id":{id},"result":0}}"#);
+        let answer = Bytes::from(format!(r#"{{"id":{id},"result":0}}"#));
         streams.push(Some(call), answer.into(), Weight::Answer);
     }
     let (answers, is_over) = read_out(&mut streams, opened);
-    let lines = parts.into_iter().map(|part| part.text).collect();
+    let lines = parts.into_iter().map(|part| part.text()).collect();
     Ok(Rehearsal { lines, calls, answers, is_over })
 }
 
@@ -52,7 +52,7 @@ fn read_out(streams: &mut Streams, stream: u64) -> (Vec<Bytes>, bool) {
         match streams.next(stream, &ticket, cursor) {
             Next::Event(entry) => {
                 cursor = entry.number;
-                answers.push(entry.text);
+                answers.push(entry.said.text());
             }
             Next::Over => return (answers, true),
             Next::Wait => return (answers, false),

@@ -4,7 +4,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
 use ridethrough_core::{Doubt, DoubtForm};
 use ridethrough_wire::message::notification;
 use ridethrough_wire::message::{Id, Message};
@@ -18,6 +17,7 @@ use crate::connections::Connections;
 use crate::drain::{Drain, Switch};
 use crate::fault::{self, Over};
 use crate::host::{HostMessage, Letter, Presence, Sink};
+use crate::log::Said;
 use crate::news::SessionNews;
 use crate::parts::ParsedMessage;
 use crate::posted::Posted;
@@ -208,8 +208,9 @@ impl Session {
 
     /// Answers a call that is not sent, because it repeats one that may have run.
     fn answer_repeat(&self, call: u64, doubt: &Doubt) {
-        let answer = |call: &Call| fault::answered(&call.id, &doubt.answer_to_repeat(self.doubt));
-        self.lock().streams.fail(call, answer);
+        let answer = doubt.answer_to_repeat(self.doubt);
+        let told = |call: &Call| self.said(ParsedMessage::response(&call.id, &answer));
+        self.lock().streams.fail(call, told);
         (self.tell)(SessionNews::Held { session: self.number });
     }
 
@@ -220,11 +221,20 @@ impl Session {
     }
 
     /// Returns the answer to a call that may have run, and records that its client is told so.
-    pub(crate) fn in_doubt(&self, call: &Call, doubt: &Doubt) -> Bytes {
+    pub(crate) fn in_doubt(&self, call: &Call, doubt: &Doubt) -> Said {
         if let Some(repeatable) = &call.repeatable {
             self.repeats.told(repeatable, doubt);
         }
-        fault::in_doubt(call, doubt, self.doubt)
+        self.said(fault::in_doubt(call, doubt, self.doubt))
+    }
+
+    /// Returns a message as the client of this session gets it. That of stateless callers is the server itself.
+    pub(crate) fn said(&self, message: ParsedMessage) -> Said {
+        if self.caller.is_stateless {
+            Said::Message(message.message)
+        } else {
+            Said::Text(message.text())
+        }
     }
 
     /// Sends messages that have no answer: notifications, and answers to the backend's questions.

@@ -20,7 +20,7 @@ use ridethrough_wire::message::Json;
 use tokio::sync::Notify;
 
 use crate::calls::{Call, Calls, NewCalls, NotTaken};
-use crate::log::{Entry, Log, Weight};
+use crate::log::{Entry, Log, Said, Weight};
 
 /// All streams of a session.
 pub(crate) struct Streams {
@@ -95,9 +95,9 @@ impl Streams {
     }
 
     /// Puts a message into its stream. Returns the stream, if there is one.
-    pub(crate) fn push(&mut self, call: Option<u64>, text: Bytes, weight: Weight) -> Option<u64> {
+    pub(crate) fn push(&mut self, call: Option<u64>, said: Said, weight: Weight) -> Option<u64> {
         let target = self.target(call, weight)?;
-        self.write(target, text, weight);
+        self.write(target, said, weight);
         if weight == Weight::Answer {
             call.and_then(|call| self.calls.remove(call))?;
             self.settle(target);
@@ -118,9 +118,9 @@ impl Streams {
     }
 
     /// Answers a call in place of the backend, if it is open.
-    pub(crate) fn fail(&mut self, number: u64, error: impl Fn(&Call) -> Bytes) {
-        if let Some(text) = self.calls.get(number).map(error) {
-            self.push(Some(number), text, Weight::Answer);
+    pub(crate) fn fail(&mut self, number: u64, error: impl Fn(&Call) -> Said) {
+        if let Some(said) = self.calls.get(number).map(error) {
+            self.push(Some(number), said, Weight::Answer);
         }
     }
 
@@ -163,7 +163,7 @@ impl Streams {
     }
 
     /// Answers every call with the result of `error`, and ends every stream.
-    pub(crate) fn end(&mut self, error: impl Fn(&Call) -> Bytes) {
+    pub(crate) fn end(&mut self, error: impl Fn(&Call) -> Said) {
         let open: Vec<_> = self.calls.all().iter().map(|call| call.number).collect();
         open.into_iter().for_each(|call| self.fail(call, &error));
         self.finish(STANDING);
@@ -208,12 +208,12 @@ impl Streams {
     /// Nothing is lost by that, if the reader was given no event of it by which it could be resumed.
     pub(crate) fn take_alone(&mut self, number: u64, ticket: &Ticket) -> Option<Bytes> {
         let stream = self.streams.get(&number)?;
-        let answer = stream.log.after(0).filter(|it| it.text.len() <= LARGEST_ALONE)?;
+        let answer = stream.log.after(0).filter(|it| it.said.len() <= LARGEST_ALONE)?;
         let is_whole = stream.is_over && stream.is_read_by(ticket);
         if !is_whole || answer.weight != Weight::Answer {
             return None;
         }
-        let text = answer.text.clone();
+        let text = answer.said.text();
         self.finished.retain(|it| *it != number);
         self.streams.remove(&number);
         Some(text)
@@ -259,9 +259,9 @@ impl Streams {
         self.streams.get(&stream).is_some_and(|it| it.carries == Carries::Everything)
     }
 
-    fn write(&mut self, stream: u64, text: Bytes, weight: Weight) {
+    fn write(&mut self, stream: u64, said: Said, weight: Weight) {
         if let Some(stream) = self.streams.get_mut(&stream) {
-            stream.log.push(text, weight);
+            stream.log.push(said, weight);
             stream.wake();
         }
     }

@@ -57,7 +57,7 @@ impl SmallHost {
     /// Reads a message.
     pub(crate) async fn read(&mut self) -> Value {
         let said = self.said.recv().await.expect("the conversation is over");
-        serde_json::from_slice(&said.text).unwrap()
+        serde_json::from_slice(&said.text()).unwrap()
     }
 }
 

@@ -214,7 +214,7 @@ struct Talk {
 impl Talk {
     fn hear(&mut self, heard: &ParsedMessage) {
         let inner = self.server.0.clone();
-        inner.heard.lock().unwrap().push(String::from_utf8(heard.text.to_vec()).unwrap());
+        inner.heard.lock().unwrap().push(String::from_utf8(heard.text().to_vec()).unwrap());
         match &heard.message {
             Message::Request { id, method, params } => self.ask(id, method, params.as_ref()),
             Message::Response { id, answer } => {

@@ -14,9 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use ridethrough_core::Doubt;
 use ridethrough_wire::message::splice::with_member;
-use ridethrough_wire::message::{
-    Answer, Id, Incoming, Json, LogLevel, Message, code, notification,
-};
+use ridethrough_wire::message::{Answer, Id, Json, LogLevel, Message, code, notification};
 use ridethrough_wire::stateless::{self, needed};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
@@ -26,6 +24,7 @@ use super::question::{CallState, Question};
 use super::refusal::missing_capability;
 use super::seal::Digest;
 use super::sender::Sender;
+use crate::log::Said;
 use crate::reader::{Piece, Reader};
 
 /// A call that is under way. Dropping it cancels it.
@@ -116,8 +115,8 @@ impl StatelessCall {
     }
 
     async fn read(&mut self, piece: Option<Piece>) -> Option<CallEvent> {
-        let text = match piece {
-            Some(Piece::Event(entry)) => entry.text,
+        let said = match piece {
+            Some(Piece::Event(entry)) => entry.said,
             Some(Piece::Nothing) => return Some(CallEvent::Silence),
             Some(Piece::Farewell | Piece::Priming) => return None,
             // No other code reads the stream or cancels the call, so the conversation has ended.
@@ -129,22 +128,22 @@ impl StatelessCall {
                 return Some(CallEvent::Answer(doubt.answer(form)));
             }
         };
-        match Incoming::parse(&text) {
-            Ok(Incoming::One(Message::Response { answer, .. })) => {
+        match said {
+            Said::Message(Message::Response { answer, .. }) => {
                 self.is_over = true;
                 // It must be forgotten before its client can have the answer: a record of the next call would
                 // otherwise be one of two.
                 self.conversation.forget(self.number);
                 Some(CallEvent::Answer(self.translated(answer)))
             }
-            Ok(Incoming::One(Message::Notification { method, params: Some(params) })) => {
+            Said::Message(Message::Notification { method, params: Some(params) }) => {
                 self.notice(&method, &params)
             }
-            Ok(Incoming::One(Message::Request { id, method, params })) => {
+            Said::Message(Message::Request { id, method, params }) => {
                 self.ask(id, &method, params).await;
                 None
             }
-            _ => None,
+            Said::Message(Message::Notification { params: None, .. }) | Said::Text(_) => None,
         }
     }
 

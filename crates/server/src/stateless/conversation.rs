@@ -14,9 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ridethrough_core::Version;
-use ridethrough_wire::message::{
-    Answer, Id, Incoming, Json, LogLevel, Message, code, notification,
-};
+use ridethrough_wire::message::{Answer, Id, Json, LogLevel, Message, code, notification};
 use ridethrough_wire::mirror::Mirrors;
 use ridethrough_wire::stateless::{can_ask, needed};
 use serde_json::json;
@@ -26,6 +24,7 @@ use super::listens::Listens;
 use super::question::CallState;
 use crate::backend::{Caller, Unavailable};
 use crate::fault::Over;
+use crate::log::Said;
 use crate::parts::ParsedMessage;
 use crate::posted::Posted;
 use crate::reader::{Piece, Reader};
@@ -257,7 +256,7 @@ impl SharedConversation {
             while let Some(piece) = reader.next().await {
                 let Piece::Event(entry) = piece else { continue };
                 let Some(conversation) = conversation.upgrade() else { return };
-                if let Ok(Incoming::One(message)) = Incoming::parse(&entry.text) {
+                if let Said::Message(message) = entry.said {
                     conversation.hear(message).await;
                 }
             }
@@ -364,10 +363,12 @@ impl Drop for Forget<'_> {
 }
 
 async fn answer_of(mut reader: Reader) -> Option<Answer> {
-    let text = reader.next_event().await?;
-    match Incoming::parse(&text) {
-        Ok(Incoming::One(Message::Response { answer, .. })) => Some(answer),
-        _ => None,
+    loop {
+        if let Piece::Event(entry) = reader.next().await?
+            && let Said::Message(Message::Response { answer, .. }) = entry.said
+        {
+            return Some(answer);
+        }
     }
 }
 

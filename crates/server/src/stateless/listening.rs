@@ -98,7 +98,7 @@ impl Listening {
     /// Returns a notification that names the request that it belongs to.
     fn tagged(&self, method: &str, params: Option<&Json>) -> Bytes {
         let params = tagged(params, self.id.json());
-        ParsedMessage::notification(method, Some(&params)).text
+        ParsedMessage::notification(method, Some(&params)).text()
     }
 
     fn result(&self) -> Bytes {

@@ -97,10 +97,7 @@ impl Request {
         };
         let write = move || {
             let params = passed_on(&params, token, kept);
-            let message = ParsedMessage::request(Id::of_number(number), &method, Some(&params));
-            // Read again, a message and its text share their bytes.
-            let json = Json::new(message.text.clone()).ok();
-            json.and_then(|json| ParsedMessage::read(&json).ok()).unwrap_or(message)
+            ParsedMessage::request(Id::of_number(number), &method, Some(&params))
         };
         aside(size, write).await
     }

@@ -141,7 +141,7 @@ fn a_stream_that_is_read_out_is_resumed_by_nobody() {
     assert!(streams.attach(answered, Some(1)).is_none());
     assert!(streams.attach(cancelled, Some(0)).is_none());
     assert!(streams.attach(STANDING, Some(0)).is_some());
-    streams.end(|_| Bytes::new());
+    streams.end(|_| Bytes::new().into());
     assert!(streams.attach(STANDING, Some(0)).is_none());
 }
 
@@ -151,7 +151,7 @@ fn the_end_answers_every_call_and_finishes_every_stream() {
     let (one, two) = (open(&mut streams, 1), open(&mut streams, 2));
     push(&mut streams, r#"{"id":1,"result":{}}"#);
 
-    streams.end(|call| format!("gone {}", call.id.json().as_str()).into());
+    streams.end(|call| Bytes::from(format!("gone {}", call.id.json().as_str())).into());
 
     assert_eq!(read(&mut streams, one), (vec![r#"{"id":1,"result":{}}"#.to_owned()], true));
     assert_eq!(read(&mut streams, two), (vec!["gone 2".to_owned()], true));
@@ -237,7 +237,7 @@ fn push(streams: &mut Streams, text: &str) -> bool {
             (number_of(id.as_ref().unwrap().json().as_str()), Weight::Answer)
         }
     };
-    streams.push(call, part.text, weight).is_some()
+    streams.push(call, part.text().into(), weight).is_some()
 }
 
 /// Returns all events of a stream, and whether it is over.
@@ -254,7 +254,7 @@ fn read(streams: &mut Streams, stream: u64) -> (Vec<String>, bool) {
         match streams.next(stream, &ticket, cursor) {
             Next::Event(entry) => {
                 cursor = entry.number;
-                texts.push(String::from_utf8(entry.text.to_vec()).unwrap());
+                texts.push(String::from_utf8(entry.said.text().to_vec()).unwrap());
             }
             next => {
                 streams.detach(stream, &ticket);

@@ -304,7 +304,7 @@ impl Puppet {
             self.letter = letter.expect("nothing comes").expect("the conversation is over");
         }
         let message = self.letter.remove(0);
-        let text = String::from_utf8(message.message().text.to_vec()).unwrap();
+        let text = String::from_utf8(message.message().text().to_vec()).unwrap();
         self.calls.take_down(vec![message]);
         text
     }

@@ -40,6 +40,20 @@ impl Json {
         Ok(Self::bare(text.slice_ref(value.get().as_bytes())))
     }
 
+    /// Keeps `owner` for as long as the text, or a part of it, is kept.
+    #[must_use]
+    pub fn with_owner(self, owner: impl Send + Sync + 'static) -> Self {
+        struct Owned<T>(Bytes, T);
+
+        impl<T> AsRef<[u8]> for Owned<T> {
+            fn as_ref(&self) -> &[u8] {
+                &self.0
+            }
+        }
+
+        Self { text: Bytes::from_owner(Owned(self.text, owner)), index: self.index }
+    }
+
     /// Serializes a value as JSON.
     pub fn of(value: &(impl Serialize + ?Sized)) -> Result<Self, serde_json::Error> {
         serde_json::to_vec(value).map(|text| Self::bare(text.into()))
