@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use ridethrough_core::Doubt;
 use ridethrough_core::repeat_guard::is_look;
-use ridethrough_wire::message::{Answer, Message};
+use ridethrough_wire::message::{Answer, Message, notification};
 use tokio::time::{Instant, timeout_at};
 
 use crate::calls::Call;
@@ -66,6 +66,7 @@ impl Session {
 
     async fn hear(self: &Arc<Self>, call: Option<u64>, message: ParsedMessage) {
         let _turn = self.turn.lock().await;
+        let call = call.or_else(|| self.call_of_log(&message.message));
         let weight = match &message.message {
             Message::Notification { .. } => Weight::Notification,
             Message::Request { .. } => Weight::Question,
@@ -99,6 +100,13 @@ impl Session {
             let agreed = result.member("protocolVersion");
             state.version = agreed.and_then(|it| it.read::<String>());
         }
+    }
+
+    /// Returns the only call of stateless callers that a log can belong to. Each call has a level of its own.
+    fn call_of_log(&self, message: &Message) -> Option<u64> {
+        let Message::Notification { method, .. } = message else { return None };
+        let is_log = self.caller.is_stateless && &**method == notification::LOG;
+        is_log.then(|| self.lock().streams.only_read_call()).flatten()
     }
 
     fn lose_with(&self, call: u64, doubt: &Doubt) {

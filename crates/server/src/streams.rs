@@ -105,6 +105,17 @@ impl Streams {
         Some(target)
     }
 
+    /// Returns the only call whose stream is read and carries more than its answer; `None` if there are several.
+    pub(crate) fn only_read_call(&self) -> Option<u64> {
+        let is_read = |stream: &Stream| stream.reader.is_some();
+        let mut read = self.calls.all().iter().filter(|call| {
+            self.carries_everything(call.stream)
+                && self.streams.get(&call.stream).is_some_and(is_read)
+        });
+        let only = read.next().filter(|_| read.next().is_none())?;
+        Some(only.number)
+    }
+
     /// Returns the open call of this number.
     pub(crate) fn call(&self, number: u64) -> Option<&Call> {
         self.calls.get(number)

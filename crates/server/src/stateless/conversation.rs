@@ -315,7 +315,6 @@ impl SharedConversation {
                     self.calls().values().for_each(|call| call.withdraw(&id));
                 }
             }
-            (notification::LOG, Some(params)) => self.log(&params),
             (method, params) => {
                 if method == notification::TOOLS_CHANGED {
                     self.tools.fetch_add(1, Ordering::AcqRel);
@@ -323,16 +322,6 @@ impl SharedConversation {
                 }
                 self.listens.tell(method, params.as_ref());
             }
-        }
-    }
-
-    /// Passes a log record on to the only call that it can belong to.
-    fn log(&self, params: &Json) {
-        let level = LogLevel::of_params(params);
-        let calls = self.calls();
-        let mut under_way = calls.values().filter(|call| !call.lock().is_held);
-        if let (Some(only), None) = (under_way.next(), under_way.next()) {
-            only.log(level, params);
         }
     }
 
