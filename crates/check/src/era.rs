@@ -111,10 +111,7 @@ pub(crate) async fn offer_nonsense(wire: &mut Wire, notes: &mut Notes) {
             let version = secrets::cut(&version);
             Subject::Protocol.good(
                 "negotiation",
-                format!(
-                    "offered an unknown revision, it \
-                 answers with {version}"
-                ),
+                format!("offered an unknown revision, it answers with {version}"),
             )
         }
         (None, Some(because)) => {
@@ -126,11 +123,7 @@ pub(crate) async fn offer_nonsense(wire: &mut Wire, notes: &mut Notes) {
         }
         (None, None) => Subject::Protocol.note(
             "negotiation",
-            format!(
-                "offered an unknown revision, \
-             it answers {}",
-                seen.words()
-            ),
+            format!("offered an unknown revision, it answers {}", seen.words()),
         ),
     });
 }

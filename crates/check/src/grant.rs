@@ -41,6 +41,11 @@ impl GrantShown {
         }
     }
 
+    /// Returns whose it is, if the person has several accounts: ` as work`.
+    pub fn who(&self) -> String {
+        if self.profile.is_empty() { String::new() } else { format!(" as {}", self.profile) }
+    }
+
     /// Returns the scopes and the time until the token ends, in words.
     pub fn words(&self) -> String {
         let scopes = match self.scopes.as_slice() {

@@ -112,8 +112,7 @@ fn judge(version: &str) -> Finding {
         Some(known) if known.era().has_sessions() => Subject::Protocol
             .note("revision", format!("speaks revision {version}; we offered {newest}"))
             .advise(
-                "a newer SDK in the server brings newer revisions; everything works with \
-                 this one",
+                "a newer SDK in the server brings newer revisions; everything works with this one",
             ),
         _ => Subject::Protocol
             .bad(
@@ -125,8 +124,7 @@ fn judge(version: &str) -> Finding {
                 ),
             )
             .advise(
-                "update the server's SDK, or let it answer with the revision that it was \
-                 offered",
+                "update the server's SDK, or let it answer with the revision that it was offered",
             ),
     }
 }

@@ -83,8 +83,7 @@ fn judge_expiry(seen: &AnswerSeen, loss: Loss) -> Finding {
                  at the id, or makes one up",
             )
             .advise(
-                "if the server keeps something for each session, let it answer 404 to \
-                 unknown ones",
+                "if the server keeps something for each session, let it answer 404 to unknown ones",
             ),
         Loss::None if seen.is_busy() => {
             Subject::Session.unknown("expiry", "an unknown session", seen.turned_away())

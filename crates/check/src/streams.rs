@@ -77,13 +77,8 @@ fn judge_stream(seen: &AnswerSeen, stream: &Streamed) -> Finding {
         ReadEnd::Open => {
             Subject::Streams.good("standing", format!("holds a standing stream open{said}"))
         }
-        ReadEnd::Ended if stream.retry.is_some() => Subject::Streams.note(
-            "standing",
-            format!(
-                "ends its standing stream at once, to \
-                 be polled{said}"
-            ),
-        ),
+        ReadEnd::Ended if stream.retry.is_some() => Subject::Streams
+            .note("standing", format!("ends its standing stream at once, to be polled{said}")),
         ReadEnd::Ended => Subject::Streams
             .warning(
                 "standing",
@@ -93,8 +88,7 @@ fn judge_stream(seen: &AnswerSeen, stream: &Streamed) -> Finding {
                 ),
             )
             .advise(
-                "let the server, and what stands before it, keep the stream open; or \
-                 answer 405",
+                "let the server, and what stands before it, keep the stream open; or answer 405",
             ),
         ReadEnd::Overlong => Subject::Streams.warning("standing", "floods its standing stream"),
         ReadEnd::Broken(failure) => {

@@ -5,9 +5,7 @@
 //! are reported.
 
 mod foreign;
-mod header_file;
 mod login;
-mod place;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -17,21 +15,20 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use ridethrough::Client;
+use ridethrough::transport::Endpoint;
 use ridethrough_bridge::{Bridge, Catalogue, Detail, Ended, Hidden, harmless};
-use ridethrough_config::folders;
 use ridethrough_config::settings::Policy;
+use ridethrough_config::{address, folders};
 use secrecy::ExposeSecret;
 use tokio::runtime;
 
-use crate::ending::doubt::DoubtFlags;
+use crate::choices::DoubtFlags;
 use crate::misuse::Misuse;
 use crate::oauth::OAuthFlags;
 use crate::options::{self, Options, Settings};
-use crate::secrets;
 use crate::server::target::{self, Target};
 use crate::status::StatusServer;
-use crate::until;
-
+use crate::{secrets, until};
 use foreign::Foreign;
 
 /// The arguments of `ridethrough bridge`.
@@ -103,8 +100,8 @@ impl BridgeArgs {
     /// Checks everything that can be wrong before anything is sent.
     fn check(&self) -> Result<(Target, Settings), Misuse> {
         let target = target::behind_bridge(&self.server)?;
-        place::check(url_of(&target), self.options.allow_http)?;
-        let file = self.header_file.as_deref().map(header_file::read).transpose()?;
+        check_way(url_of(&target), self.options.allow_http)?;
+        let file = self.header_file.as_deref().map(foreign::read_headers).transpose()?;
         let mut settings = self.options.bridge_settings(file.unwrap_or_default())?;
         login::take_flags(&self.login, self.port.as_deref(), &mut settings)?;
         Ok((target, settings))
@@ -243,6 +240,20 @@ fn tell(text: &str) {
     }
 }
 
+/// Refuses to send secrets over plain `http` to another machine, where others can listen.
+fn check_way(url: &str, allow_http: bool) -> Result<(), Misuse> {
+    // A text that is not a URL is refused by the client's builder, with a better message.
+    let Ok(endpoint) = Endpoint::parse(url) else { return Ok(()) };
+    if allow_http || address::is_safe_from_listeners(&endpoint) {
+        return Ok(());
+    }
+    Err(Misuse {
+        what: format!("`{endpoint}` is not encrypted, and not on this machine"),
+        tried: "the URL was read; nothing was sent".to_owned(),
+        hint: "write `https://`, or add `--allow-http` if nobody can listen in between".to_owned(),
+    })
+}
+
 /// How long the end waits for a refresh. Hosts kill a bridge that does not end; by then a refresh has its
 /// answer, as a rule.
 const RENEWAL: Duration = Duration::from_secs(10);
@@ -268,3 +279,28 @@ answer is a JSON-RPC error that says what happened, what was tried and what to d
 has "kind", "mayHaveRun", "attempts", "elapsedMs" and "retryAfterMs".
 
 Exit codes: 0 the host left, 2 wrong usage, 130 or 143 ended by a signal."#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_spoken_to_in_the_clear() {
+        for (url, is_allowed) in [
+            ("https://example.com/mcp", true),
+            ("http://127.0.0.1/mcp", true),
+            ("http://example.com/mcp", false),
+        ] {
+            assert_eq!(check_way(url, false).is_ok(), is_allowed, "{url}");
+            assert!(check_way(url, true).is_ok(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_does_not_show_the_query() {
+        let refusal =
+            check_way("http://example.com/mcp?key=s3cret", false).unwrap_err().to_string();
+
+        assert!(!refusal.contains("s3cret"), "{refusal}");
+    }
+}

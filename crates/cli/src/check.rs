@@ -17,9 +17,8 @@ use crate::ending::exit::Exit;
 use crate::misuse::Misuse;
 use crate::options::{self, Options, Settings};
 use crate::server::target::{self, Target};
-use crate::talk::ending;
-use crate::wrong_usage::unexpanded;
-use crate::{out, safe, until};
+use crate::talk::{ending, notes_on};
+use crate::{out, until};
 
 /// The arguments of `ridethrough check`.
 #[derive(clap::Args)]
@@ -45,15 +44,7 @@ fn check(args: &CheckArgs) -> Result<ExitCode> {
     let target = target::resolve(&args.server)
         .map_err(|misuse| crate::server::program::advised(misuse, &args.server))?;
     let terminal = Rc::new(Terminal::default());
-    let notes = target.notes().into_iter().chain(settings.warning(&target));
-    let unexpanded = unexpanded::warnings(env::args_os()).into_iter();
-    let unexpanded = unexpanded.map(|it| safe::our_line(&it));
-    for note in notes.chain(unexpanded).chain(settings.told_sources()) {
-        terminal.say(&note);
-    }
-    if settings.verbose >= 3 {
-        terminal.say(&safe::our_line(&format!("{target}: {}", settings.shown())));
-    }
+    notes_on(&target, &settings).iter().for_each(|note| terminal.say(note));
     let time = settings.timeout.unwrap_or(TIME);
     let examined = until::stopped(async {
         if target.address().is_none() {

@@ -1,6 +1,4 @@
 //! How a command ends: exit codes, what is told of it, and the next step.
 
-pub(crate) mod doubt;
 pub(crate) mod exit;
 pub(crate) mod next_step;
-pub(crate) mod trouble;

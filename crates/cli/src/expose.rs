@@ -7,9 +7,7 @@ pub(crate) mod access;
 pub(crate) mod address;
 mod children;
 pub(crate) mod http_flags;
-mod last_words;
 mod process;
-mod program;
 pub(crate) mod stop;
 pub(crate) mod threads;
 pub(crate) mod voice;
@@ -30,6 +28,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use crate::out;
+use crate::server::program;
 
 use access::Shown;
 use children::Children;
@@ -61,7 +60,7 @@ pub(crate) struct ExposeArgs {
 }
 
 pub(crate) fn play(args: &ExposeArgs) -> Result<ExitCode> {
-    let name = program::check(&args.command)?;
+    let name = program::find(&args.command)?;
     let HttpFlags { listen, token_env, no_token, .. } = &args.http;
     let shown = Shown::read(token_env.as_deref(), *no_token, listen)?;
     let access = args.http.allowed(shown.access(listen.ip()))?;

@@ -6,13 +6,11 @@ mod config;
 mod connect;
 mod http_access;
 mod issuer;
-mod kept_lists;
-mod kept_names;
+mod kept;
 mod live_tokens;
 mod pins;
 mod principals;
 mod reload;
-mod seal_key;
 mod socket;
 
 use std::path::{Path, PathBuf};
@@ -35,15 +33,15 @@ use crate::expose::stop::ExposeStop;
 use crate::expose::threads::ServingThreads;
 use crate::expose::voice::Voice;
 use crate::expose::{CLOSING, DRAINING, FAREWELL, accept, serve_until_drained};
+use crate::gateway_secrets;
 use crate::import::{InitArgs, make_config};
 use crate::out;
 use crate::safe;
 use crate::status::StatusServer;
 
-use config::GatewayConfig;
+use config::{GatewayConfig, MOST_CHILDREN};
 use http_access::HttpAccess;
-use kept_lists::KeptLists;
-use kept_names::KeptNames;
+use kept::{KeptLists, KeptNames};
 use live_tokens::LiveTokens;
 use principals::TokenCommand;
 use reload::Pinned;
@@ -114,7 +112,8 @@ pub(crate) fn play(args: &GatewayArgs) -> Result<ExitCode> {
 
 fn check(named: Option<&PathBuf>) -> Result<ExitCode> {
     let path = config::path(named.map(PathBuf::as_path))?;
-    let GatewayConfig { servers, disabled, access, tokens, with_logins, .. } = config::read(&path)?;
+    let GatewayConfig { file, servers, tokens, with_logins } = config::read(&path)?;
+    let (disabled, access) = (file.disabled, file.access);
     let names: Vec<_> = access.rights.principals.keys().map(String::as_str).collect();
     out::print(|out| {
         for server in &servers {
@@ -162,10 +161,10 @@ impl GatewayArgs {
         let code = runtime.block_on(async {
             let (count, pinned) = (config.servers.len(), Pinned::of(&config));
             let (public_url, has_logins) =
-                (config.public_url.clone(), !config.with_logins.is_empty());
+                (config.file.public_url.clone(), !config.with_logins.is_empty());
             // What is said on the line is meant for this run.
-            let doubt = self.http.doubt.form().or(config.doubt).unwrap_or_default();
-            let repeat = self.http.doubt.repeat().or(config.doubt_repeat).unwrap_or_default();
+            let doubt = self.http.doubt.form().or(config.file.doubt).unwrap_or_default();
+            let repeat = self.http.doubt.repeat().or(config.file.doubt_repeat).unwrap_or_default();
             let gateway = gateway(config, (doubt, repeat), &path, &voice)?;
             // Before anybody is told that it is there.
             let hangups = reload::hear();
@@ -326,13 +325,13 @@ fn gateway(
         teller.tell(&safe::line(&news.to_string()));
     };
     let mut settings = GatewaySettings::default();
-    settings.children = config.children;
+    settings.children = config.file.children.unwrap_or(MOST_CHILDREN);
     (settings.doubt, settings.doubt_repeat) = (doubt, repeat);
-    settings.login_needs_token = config.login_needs_token;
-    settings.access = Some(config.access.rights);
+    settings.login_needs_token = config.file.login_needs_token;
+    settings.access = Some(config.file.access.rights);
     settings.lists = KeptLists::of_user().map(|it| Arc::new(it) as Arc<dyn ListStore>);
     settings.names = KeptNames::of(path).map(|it| Arc::new(it) as Arc<dyn NameStore>);
-    settings.seal_key = Arc::new(seal_key::read_or_make()?);
+    settings.seal_key = Arc::new(gateway_secrets::seal_key()?);
     Ok(Gateway::new(config.servers, settings, tell))
 }
 

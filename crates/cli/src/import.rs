@@ -17,11 +17,11 @@ use anyhow::Result;
 use ridethrough_config::hosts::{ConfigPlace, Entry, File, Folders, Host, Unread, is_ours};
 use ridethrough_config::replacing::{EntryVerdict, ReplacePlan};
 use ridethrough_config::{Rehearsal, Restored};
+use serde_json::json;
 
 use crate::misuse::Misuse;
-use crate::until::{self, Stopped};
+use crate::until::Stopped;
 use crate::{near, out, safe};
-use ask::ServerAnswer;
 pub(crate) use moving::{InitArgs, make_config};
 use show::Report;
 
@@ -93,11 +93,9 @@ impl ImportArgs {
     }
 
     fn import(&self, places: Vec<ConfigPlace>, folders: &Folders) -> Result<ExitCode> {
-        let plan = |place: ConfigPlace| match File::read(place.clone()) {
-            Ok(file) => Ok(self.plan(file, folders)),
-            Err(why) => Err((place, why)),
-        };
-        let mut plans: Vec<FilePlan> = places.into_iter().map(plan).collect();
+        let read = places.into_iter().map(read);
+        let mut plans: Vec<FilePlan> =
+            read.map(|file| file.map(|file| self.plan(file, folders))).collect();
         self.check_names(plans.iter().flatten().map(|plan| &plan.file))?;
         if !self.offline
             && let Some(stopped) = self.ask(&mut plans, folders)?
@@ -129,9 +127,9 @@ impl ImportArgs {
         if self.json {
             let files = undone.files.iter().map(|(path, Restored { names, copy, .. })| {
                 let copy = copy.as_ref().map(|copy| copy.to_string_lossy());
-                serde_json::json!({ "path": path.to_string_lossy(), "restored": names, "copy": copy })
+                json!({ "path": path.to_string_lossy(), "restored": names, "copy": copy })
             });
-            let json = serde_json::json!({ "files": files.collect::<Vec<_>>() });
+            let json = json!({ "files": files.collect::<Vec<_>>() });
             return out::print(|out| writeln!(out, "{json:#}"));
         }
         out::print(|out| {
@@ -178,65 +176,46 @@ impl ImportArgs {
 
     /// Asks the servers whether they accept us, unless a person stops that.
     fn ask(&self, plans: &mut [FilePlan], folders: &Folders) -> Result<Option<Stopped>> {
-        let mut verdicts = Vec::new();
-        let mut servers = Vec::new();
-        for ReplacePlan { file, verdicts: judged, .. } in plans.iter_mut().flatten() {
-            for (entry, verdict) in file.entries.iter().zip(judged) {
+        let mut asked = Vec::new();
+        for ReplacePlan { file, verdicts, .. } in plans.iter_mut().flatten() {
+            for (entry, verdict) in file.entries.iter().zip(verdicts) {
                 let is_asked = matches!(
                     verdict,
                     EntryVerdict::ByHand(_) | EntryVerdict::Could | EntryVerdict::Replace(_)
                 );
                 if is_asked && self.wants(file.place.host, entry) {
-                    servers.push(ask::address(file, entry, folders));
-                    verdicts.push(verdict);
+                    asked.push((verdict, ask::address(file, entry, folders)));
                 }
             }
         }
-        if servers.is_empty() {
-            return Ok(None);
-        }
-        eprintln!(
-            "asking {} whether they let us in (--offline does not)",
-            servers_of(servers.len())
-        );
-        let heard = match until::stopped(ask::ask(servers))? {
-            Ok(heard) => heard,
-            Err(stopped) => return Ok(Some(stopped)),
-        };
-        for (verdict, heard) in verdicts.into_iter().zip(heard) {
-            match (heard, &mut *verdict) {
-                (ServerAnswer::LoginNeeded, EntryVerdict::Replace(it)) => it.needs_login(),
-                (heard, _) => {
-                    if let Some(why) = objection(heard) {
-                        *verdict = EntryVerdict::Left(why);
-                    }
-                }
+        ask::ask(asked, EntryVerdict::Left, |verdict| {
+            if let EntryVerdict::Replace(it) = verdict {
+                it.needs_login();
             }
-        }
-        Ok(None)
+        })
     }
 
     fn tell(&self, plans: &[FilePlan]) -> Result<ExitCode> {
         let reports: Vec<_> = plans.iter().map(report).collect();
         let is_whole = reports.iter().all(Report::is_whole);
         if self.json {
-            let json = show::in_json(&reports);
+            let files: Vec<_> = reports.iter().map(Report::json).collect();
+            let json = json!({ "files": files });
             out::print(|out| {
                 serde_json::to_writer_pretty(&mut *out, &json)?;
                 writeln!(out)
             })?;
         } else {
             let is_colourful = out::is_colourful(&io::stdout());
-            out::print(|out| show::in_words(&reports, is_colourful, out))?;
+            out::print(|out| reports.iter().try_for_each(|it| it.write(is_colourful, out)))?;
             self.hint(&reports);
         }
         Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    fn hint(&self, reports: &[Report<'_>]) {
-        let done = reports.iter().filter(|it| it.is_whole());
-        let verdicts = done.flat_map(|it| it.servers.iter().flatten());
-        let count = verdicts.filter(|(_, it)| matches!(it, EntryVerdict::Replace(_))).count();
+    fn hint(&self, reports: &[Report<'_, EntryVerdict>]) {
+        let verdicts = reports.iter().flat_map(Report::verdicts);
+        let count = verdicts.filter(|it| matches!(it, EntryVerdict::Replace(_))).count();
         match (reports.is_empty(), count, self.write) {
             (true, ..) => eprintln!("{NO_FILES}"),
             (false, 0, _) => eprintln!("nothing to replace"),
@@ -263,20 +242,9 @@ pub fn rehearse(path: &Path, bytes: Vec<u8>) -> Result<(Rehearsal, String), Stri
     let rehearsal = ridethrough_config::rehearse(path, bytes)?;
     let ReplacePlan { file, verdicts, .. } = &rehearsal.plan;
     let lines = file.entries.iter().zip(verdicts);
-    let lines = lines.map(|(entry, it)| show::in_a_line(&file.place, entry, it)).collect();
+    let lines = lines.map(|(entry, it)| show::line(&file.place, entry, it, false) + "\n");
+    let lines = lines.collect();
     Ok((rehearsal, lines))
-}
-
-/// Returns the reason in a server's answer against changing its entry.
-fn objection(heard: ServerAnswer) -> Option<String> {
-    match heard {
-        ServerAnswer::Fine | ServerAnswer::LoginNeeded => None,
-        ServerAnswer::Unauthorized => Some(
-            "it wants authorization, and does not say where one logs in: it stays as it is"
-                .to_owned(),
-        ),
-        ServerAnswer::Unknown(why) => Some(format!("it could not be asked: {why}")),
-    }
 }
 
 /// Whether a word means this server: by its name, or by its host and its name.
@@ -284,14 +252,15 @@ fn means(word: &str, host: Host, entry: &Entry) -> bool {
     word == entry.name || word.split_once(':') == Some((host.word(), &entry.name))
 }
 
-fn report(plan: &FilePlan) -> Report<'_> {
+/// Reads a file, or returns why that is not possible.
+fn read(place: ConfigPlace) -> std::result::Result<File, (ConfigPlace, Unread)> {
+    File::read(place.clone()).map_err(|why| (place, why))
+}
+
+fn report(plan: &FilePlan) -> Report<'_, EntryVerdict> {
     match plan {
-        Ok(ReplacePlan { file, verdicts, written }) => Report {
-            place: &file.place,
-            servers: Ok(file.entries.iter().zip(verdicts).collect()),
-            written: written.as_ref(),
-        },
-        Err((place, why)) => Report { place, servers: Err(why), written: None },
+        Ok(plan) => Report::of(&plan.file, &plan.verdicts, plan.written.as_ref()),
+        Err(unread) => Report::unread(unread),
     }
 }
 

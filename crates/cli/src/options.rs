@@ -11,14 +11,14 @@ mod settings;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ridethrough_config::folders::{FILE, users_file};
 use ridethrough_config::settings::project::ProjectFate;
 use ridethrough_config::settings::{
-    EraChoice, Layer, Origin, Policy, environment, own_file, project,
+    ERAS, EraChoice, Layer, Origin, POLICIES, Policy, environment, own_file, project,
 };
 use ridethrough_config::values::{self, SaidHint, is_variable, seconds};
 
+use crate::choices::one_of;
 use crate::misuse::Misuse;
 use crate::safe;
 pub(crate) use settings::{Settings, finish};
@@ -41,10 +41,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = HEADING)]
     timeout: Option<Duration>,
     /// How hard to try [default: interactive]
-    #[arg(long, value_parser = policies(), help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_parser = one_of(&POLICIES), help_heading = HEADING, hide_short_help = true)]
     policy: Option<Policy>,
     /// Which era of the protocol to speak [default: auto for a URL, legacy for a program]
-    #[arg(long, value_parser = eras(), help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_parser = one_of(&ERAS), help_heading = HEADING, hide_short_help = true)]
     era: Option<EraChoice>,
     /// A tool that does no harm if it runs twice (`*` stands for any letters): a call in doubt is sent
     /// again
@@ -71,32 +71,6 @@ pub(crate) struct Options {
     /// Tell faults and what is done about them; -vv tells everything, -vvv the settings too
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = HEADING)]
     verbose: u8,
-}
-
-/// Reads how hard to try.
-fn policies() -> impl TypedValueParser<Value = Policy> {
-    let values = [
-        PossibleValue::new(Policy::Interactive.word()).help(
-            "For a person who waits: 30 s for a server that was there before, answers with an error or takes the \
-             connection and says nothing, 10 s for one that was never reached",
-        ),
-        PossibleValue::new(Policy::Never.word()).help("One attempt"),
-        PossibleValue::new(Policy::Unattended.word())
-            .help("For work without a waiting person: half an hour"),
-    ];
-    PossibleValuesParser::new(values).try_map(|word| Policy::named(&word).ok_or(UNLISTED))
-}
-
-/// Reads which era of the protocol to speak.
-fn eras() -> impl TypedValueParser<Value = EraChoice> {
-    let values = [
-        PossibleValue::new(EraChoice::Auto.word())
-            .help("Ask the server, and follow it when it changes"),
-        PossibleValue::new(EraChoice::Legacy.word()).help("With sessions: 2025-11-25 and before"),
-        PossibleValue::new(EraChoice::Modern.word())
-            .help("Stateless: 2026-07-28; a server that wants a session is refused"),
-    ];
-    PossibleValuesParser::new(values).try_map(|word| EraChoice::named(&word).ok_or(UNLISTED))
 }
 
 impl Options {
@@ -170,17 +144,13 @@ impl Options {
             let value = if is_shown { value } else { "..." };
             words.extend(["--header".to_owned(), safe::quoted(&format!("{name}: {value}"))]);
         }
-        if let Some(name) = &self.bearer_env {
-            words.extend(["--bearer-env".to_owned(), safe::quoted(name)]);
-        }
-        if let Some(profile) = &self.profile {
-            words.extend(["--profile".to_owned(), safe::quoted(profile)]);
-        }
-        if let Some(era) = self.era {
-            words.extend(["--era".to_owned(), era.word().to_owned()]);
-        }
-        if let Some(path) = &self.cacert {
-            words.extend(["--cacert".to_owned(), safe::quoted(&path.to_string_lossy())]);
+        for (name, value) in [
+            ("--bearer-env", self.bearer_env.clone()),
+            ("--profile", self.profile.clone()),
+            ("--era", self.era.map(|era| values::word(&ERAS, era).to_owned())),
+            ("--cacert", self.cacert.as_ref().map(|it| it.to_string_lossy().into_owned())),
+        ] {
+            words.extend(value.iter().flat_map(|it| [name.to_owned(), safe::quoted(it)]));
         }
         match self.insecure.as_deref() {
             Some("") => words.push("--insecure".to_owned()),
@@ -212,8 +182,6 @@ impl Options {
 
 /// The heading of these flags in the help of every command.
 const HEADING: &str = "Connection";
-/// The parser of possible values lets no other word through.
-const UNLISTED: &str = "is none of the possible values";
 
 #[cfg(test)]
 mod tests {

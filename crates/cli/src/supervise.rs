@@ -10,22 +10,22 @@
 //! Swept means that no process of the group is left, and on Linux none that left the group either.
 //!
 //! On Linux the system kills the server if this process is killed, so that killing `expose` and all
-//! supervisors at once leaves no server: see `tie`.
+//! supervisors at once leaves no server: see `tied`.
 
 mod kin;
-mod tie;
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{ExitCode, ExitStatus, Stdio};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command as Program, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Signal, getpgrp, getpid, kill_process_group, setpgid};
+use rustix::process::{Signal, getpgrp, getpid, getppid, kill_process_group, setpgid};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::runtime;
 use tokio::sync::oneshot;
@@ -46,7 +46,7 @@ pub(crate) struct SuperviseArgs {
 
 pub(crate) fn play(args: &SuperviseArgs) -> Result<ExitCode> {
     if let Some(supervisor) = args.tied_to {
-        return tie::become_server(supervisor, &args.command);
+        return become_server(supervisor, &args.command);
     }
     if getpgrp() != getpid() {
         // The parent has not made this process a group leader.
@@ -69,7 +69,7 @@ async fn run(words: &[OsString]) -> Result<ExitCode> {
     // from then on a signal does not end us before the server has ended.
     let mut asked = Box::pin(until::asked());
     let left_alone = hung_up().context("no thread could be started")?;
-    let mut command = Command::from(tie::command(words)?);
+    let mut command = Command::from(tied(words)?);
     command.stdin(Stdio::piped()).stdout(Stdio::inherit());
     // `expose` has checked that the program exists, so a failure here is worth reporting.
     let mut server = tokio::select! {
@@ -143,7 +143,35 @@ fn code(status: ExitStatus) -> ExitCode {
     ExitCode::from(code.unwrap_or(1))
 }
 
+/// Returns the command by which this process, as a supervisor, starts a server.
+fn tied(words: &[OsString]) -> Result<Program> {
+    let (program, arguments) = words.split_first().context("there is no program")?;
+    if Path::new(OURSELVES).exists() {
+        let ourselves = getpid().as_raw_nonzero().to_string();
+        let mut command = Program::new(OURSELVES);
+        command.arg0("ridethrough").args(["supervise", "--tied-to", &ourselves, "--"]).args(words);
+        return Ok(command);
+    }
+    let mut command = Program::new(program);
+    command.args(arguments);
+    Ok(command)
+}
+
+/// Becomes the server. Returns only if that fails.
+fn become_server(supervisor: i32, words: &[OsString]) -> Result<ExitCode> {
+    let (program, arguments) = words.split_first().context("there is no program")?;
+    platform::die_with_parent();
+    // The death of a parent that died before the request is not signalled.
+    if getppid().map(|parent| parent.as_raw_nonzero().get()) != Some(supervisor) {
+        return Ok(ExitCode::FAILURE);
+    }
+    let error = Program::new(program).args(arguments).exec();
+    Err(error).context("the server could not be started")
+}
+
 /// How long the server may take after its stdin has ended. The specification asks to close stdin first, then
 /// to signal (Lifecycle, Shutdown, stdio).
 const AFTER_EOF: Duration = Duration::from_secs(2);
 const AFTER_SIGTERM: Duration = Duration::from_secs(1);
+/// The path of this program, even if its file was replaced since. Only Linux has it.
+const OURSELVES: &str = "/proc/self/exe";

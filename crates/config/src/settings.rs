@@ -14,7 +14,7 @@ use ridethrough::server::Eras;
 use ridethrough::{Era, RetryPolicy};
 use serde::{Deserialize, Serialize};
 
-use crate::values::{self, SaidHint};
+use crate::values::{self, Choices, SaidHint};
 
 /// How hard to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,20 +39,6 @@ pub enum EraChoice {
 }
 
 impl Policy {
-    /// Returns the policy of this word.
-    pub fn named(word: &str) -> Option<Self> {
-        [Self::Interactive, Self::Never, Self::Unattended].into_iter().find(|it| it.word() == word)
-    }
-
-    /// Returns the policy as it is typed.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Interactive => "interactive",
-            Self::Never => "never",
-            Self::Unattended => "unattended",
-        }
-    }
-
     /// Returns the retry policy of a client.
     pub fn recovery(self) -> RetryPolicy {
         match self {
@@ -64,20 +50,6 @@ impl Policy {
 }
 
 impl EraChoice {
-    /// Returns the choice of this word.
-    pub fn named(word: &str) -> Option<Self> {
-        [Self::Auto, Self::Legacy, Self::Modern].into_iter().find(|it| it.word() == word)
-    }
-
-    /// Returns the choice as it is typed.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Legacy => "legacy",
-            Self::Modern => "modern",
-        }
-    }
-
     /// Returns the eras that a client speaks.
     pub const fn eras(self) -> Eras {
         match self {
@@ -118,20 +90,20 @@ pub struct Layer {
 impl Layer {
     /// Returns the names of the settings that this source has.
     pub(crate) fn keys(&self) -> Vec<&'static str> {
-        let all = [
-            ("bearer-env", self.bearer_env.is_some()),
-            ("cacert", self.cacert.is_some()),
-            ("era", self.era.is_some()),
-            ("header", !self.headers.is_empty()),
-            ("hint", !self.hints.is_empty()),
-            ("max-message", self.max_message.is_some()),
-            ("policy", self.policy.is_some()),
-            ("profile", self.profile.is_some()),
-            ("repeatable", !self.repeatable.is_empty()),
-            ("timeout", self.timeout.is_some()),
-            ("verbose", self.verbose.is_some()),
+        let is_said = [
+            self.bearer_env.is_some(),
+            self.cacert.is_some(),
+            self.era.is_some(),
+            !self.headers.is_empty(),
+            !self.hints.is_empty(),
+            self.max_message.is_some(),
+            self.policy.is_some(),
+            self.profile.is_some(),
+            !self.repeatable.is_empty(),
+            self.timeout.is_some(),
+            self.verbose.is_some(),
         ];
-        all.into_iter().filter(|(_, is_said)| *is_said).map(|(key, _)| key).collect()
+        KEYS.into_iter().zip(is_said).filter(|(_, is_said)| *is_said).map(|(key, _)| key).collect()
     }
 
     /// Returns these settings, completed by those of `below`.
@@ -168,14 +140,14 @@ impl Layer {
         match key {
             "bearer-env" => self.bearer_env = Some(word),
             "cacert" => self.cacert = Some(word.into()),
-            "era" => self.era = Some(EraChoice::named(&word).ok_or(ERAS)?),
+            "era" => self.era = Some(values::named(&ERAS, &word).ok_or(ERA)?),
             "header" => self.headers = words,
             "hint" => {
                 let said = words.iter().map(|word| values::hint(word));
                 self.hints = said.collect::<Result<_, _>>()?;
             }
             "max-message" => self.max_message = Some(values::size(&word)?),
-            "policy" => self.policy = Some(Policy::named(&word).ok_or(POLICIES)?),
+            "policy" => self.policy = Some(values::named(&POLICIES, &word).ok_or(POLICY)?),
             "profile" => self.profile = Some(word),
             "repeatable" => self.repeatable = words,
             "timeout" => self.timeout = Some(values::seconds(&word)?),
@@ -208,8 +180,29 @@ impl fmt::Display for Origin {
     }
 }
 
-const ERAS: &str = "must be `auto`, `legacy` or `modern`";
-const POLICIES: &str = "must be `interactive`, `never` or `unattended`";
+/// How hard to try, in words.
+pub const POLICIES: Choices<Policy, 3> = [
+    (
+        "interactive",
+        Policy::Interactive,
+        "For a person who waits: 30 s for a server that was there before, answers with an error or takes the \
+         connection and says nothing, 10 s for one that was never reached",
+    ),
+    ("never", Policy::Never, "One attempt"),
+    ("unattended", Policy::Unattended, "For work without a waiting person: half an hour"),
+];
+/// Which era of the protocol to speak, in words.
+pub const ERAS: Choices<EraChoice, 3> = [
+    ("auto", EraChoice::Auto, "Ask the server, and follow it when it changes"),
+    ("legacy", EraChoice::Legacy, "With sessions: 2025-11-25 and before"),
+    (
+        "modern",
+        EraChoice::Modern,
+        "Stateless: 2026-07-28; a server that wants a session is refused",
+    ),
+];
+const ERA: &str = "must be `auto`, `legacy` or `modern`";
+const POLICY: &str = "must be `interactive`, `never` or `unattended`";
 const VERBOSE: &str = "must be a number, 0 to 3";
 /// The names of all settings: those of their flags.
 const KEYS: [&str; 11] = [

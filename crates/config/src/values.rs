@@ -3,6 +3,20 @@
 use std::time::Duration;
 
 use ridethrough::machine::hints::{OperatorHints, ToolHint};
+use ridethrough_core::{DoubtForm, DoubtRepeat};
+
+/// Values that a word stands for, each with what a help says of it.
+pub type Choices<T, const COUNT: usize> = [(&'static str, T, &'static str); COUNT];
+
+/// Returns what a word stands for.
+pub fn named<T: Copy>(choices: &[(&'static str, T, &'static str)], word: &str) -> Option<T> {
+    choices.iter().find(|(name, ..)| *name == word).map(|(_, value, _)| *value)
+}
+
+/// Returns the word that stands for a value.
+pub fn word<T: PartialEq>(choices: &[(&'static str, T, &'static str)], value: T) -> &'static str {
+    choices.iter().find(|(_, it, _)| *it == value).map_or("", |(name, ..)| name)
+}
 
 /// Returns name and value of a `NAME: VALUE`, with variables replaced. Errors never contain a value.
 pub fn header(
@@ -102,6 +116,12 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     is_fit.then(|| Duration::from_secs_f64(seconds)).ok_or_else(|| SECONDS.to_owned())
 }
 
+/// How a front tells that a call may have run.
+pub const DOUBT_FORMS: Choices<DoubtForm, 2> =
+    [("error", DoubtForm::Error, ""), ("result", DoubtForm::Result, "")];
+/// What becomes of a repeat of such a call.
+pub const DOUBT_REPEATS: Choices<DoubtRepeat, 2> =
+    [("allow", DoubtRepeat::Allow, ""), ("hold", DoubtRepeat::Hold, "")];
 const HINTS: &str = "must be `TOOL=read` or `TOOL=write`, where `*` stands for any letters";
 pub(crate) const SECONDS: &str = "must be a number of seconds, 0.001 to 31536000";
 /// The longest time that the policy of a client takes.

@@ -1,5 +1,9 @@
-//! The flags of mcp-remote that have no meaning here: they are reported and change nothing. The flags of a login are in
-//! `oauth::OAuthFlags`.
+//! Flags of mcp-remote: the file of headers, and those that have no meaning here, which are reported and change nothing.
+//! The flags of a login are in `oauth::OAuthFlags`.
+
+use std::path::Path;
+
+use crate::misuse::Misuse;
 
 /// Flags that are read so that they can be reported. None is shown in the help.
 #[derive(clap::Args, Default)]
@@ -48,5 +52,37 @@ impl Foreign {
         ];
         let there = flags.iter().filter(|(_, is_there, _)| *is_there);
         there.map(|(name, _, why)| format!("`--{name}` changes nothing: {why}")).collect()
+    }
+}
+
+/// Returns the lines of a file that are headers; `#` begins a comment.
+pub(super) fn read_headers(path: &Path) -> Result<Vec<String>, Misuse> {
+    let text = std::fs::read_to_string(path).map_err(|error| Misuse {
+        what: format!("the header file `{}` cannot be read: {error}", path.display()),
+        tried: "it was opened; nothing was sent".to_owned(),
+        hint: "name a file with a header on each line, `X-Key: ${VAR}` for example".to_owned(),
+    })?;
+    Ok(lines(&text))
+}
+
+fn lines(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim);
+    lines.filter(|it| !it.is_empty() && !it.starts_with('#')).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_empty_lines_are_no_headers() {
+        assert_eq!(lines("# mine\n\n X-A: 1#2 \r\nX-B: 2"), ["X-A: 1#2", "X-B: 2"]);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_told_by_its_name() {
+        let refused = read_headers(Path::new("no/such/file")).unwrap_err().to_string();
+
+        assert!(refused.contains("`no/such/file` cannot be read"), "{refused}");
     }
 }

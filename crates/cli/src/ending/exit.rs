@@ -3,6 +3,7 @@
 //! One rule holds for all commands: with 2, 4 and 5 the server certainly did not run what was asked. Doubt
 //! has codes of its own.
 
+use std::fmt;
 use std::process::ExitCode;
 
 use ridethrough::Error;
@@ -131,6 +132,28 @@ fn by_kind(kind: Kind) -> Exit {
 const fn is_forbidden(status: u16) -> bool {
     matches!(status, 401 | 403 | 407)
 }
+
+/// A failure of a command. It ends with the exit code that it names.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    /// How the command ends.
+    pub(crate) exit: Exit,
+    /// What happened.
+    pub(crate) what: String,
+    /// What was tried.
+    pub(crate) tried: String,
+    /// What to do.
+    pub(crate) hint: String,
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, tried, hint, .. } = self;
+        write!(f, "error: {what}\n  tried: {tried}\n\nhint: {hint}")
+    }
+}
+
+impl std::error::Error for Trouble {}
 
 /// The table of exit codes in `--help`.
 pub(crate) const TABLE: &str = "\

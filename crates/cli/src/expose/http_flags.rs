@@ -8,7 +8,7 @@ use ridethrough_server::{AccessPolicy, Settings, Tls};
 use super::access::misuse;
 use super::address::ListenAddress;
 use super::voice::Voice;
-use crate::ending::doubt::DoubtFlags;
+use crate::choices::DoubtFlags;
 use crate::misuse::Misuse;
 
 /// The flags of a command that listens for clients.

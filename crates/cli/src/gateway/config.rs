@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ridethrough_config::folders::users_file;
-use ridethrough_config::gateway::{self, GatewayAccess, GatewayFile, GatewayServer, LoginOf};
+use ridethrough_config::gateway::{self, GatewayFile, GatewayServer, LoginOf};
 use ridethrough_config::hosts::Reached;
-use ridethrough_core::{DoubtForm, DoubtRepeat};
 use ridethrough_gateway::ServerSettings;
 
 use super::connect::ServerWay;
@@ -17,18 +16,10 @@ use crate::safe;
 
 /// A config file that was read.
 pub(super) struct GatewayConfig {
+    /// What the file says, but for its servers.
+    pub(super) file: GatewayFile,
     pub(super) servers: Vec<ServerSettings>,
-    pub(super) children: usize,
-    pub(super) access: GatewayAccess,
     pub(super) tokens: PrincipalTokens,
-    pub(super) disabled: Vec<String>,
-    /// Where people's browsers find the gateway, if that is not where it listens.
-    pub(super) public_url: Option<String>,
-    /// Whether a person who logs in for a principal must show its token.
-    pub(super) login_needs_token: bool,
-    /// How callers are told that a call may have run, and what becomes of a repeat of it.
-    pub(super) doubt: Option<DoubtForm>,
-    pub(super) doubt_repeat: Option<DoubtRepeat>,
     /// The servers at which each principal has a login of its own.
     pub(super) with_logins: Vec<String>,
 }
@@ -56,43 +47,21 @@ pub(super) fn path(named: Option<&Path>) -> Result<PathBuf, Misuse> {
 
 /// Reads a config file. Nothing is started and nothing is sent.
 pub(super) fn read(path: &Path) -> Result<GatewayConfig, Misuse> {
-    let file = gateway::read(path).map_err(|faults| wrong(path, &faults))?;
+    let mut file = gateway::read(path).map_err(|faults| wrong(path, &faults))?;
     check_programs(path, &file)?;
-    let GatewayFile {
-        children,
-        access,
-        public_url,
-        login_needs_token,
-        doubt,
-        doubt_repeat,
-        servers,
-        disabled,
-    } = file;
-    let tokens = match &access.tokens {
+    let tokens = match &file.access.tokens {
         Some(path) => PrincipalTokens::read(path)?,
         None => principals::default_path()
             .map_or_else(|_| Ok(PrincipalTokens::default()), |path| PrincipalTokens::read(&path))?,
     };
-    let with_logins = servers.iter().filter(|it| it.login == LoginOf::Principal);
+    let with_logins = file.servers.iter().filter(|it| it.login == LoginOf::Principal);
     let with_logins = with_logins.map(|it| it.name.clone()).collect();
-    let servers: Vec<_> = servers.into_iter().map(settings).collect();
+    let servers: Vec<_> = file.servers.drain(..).map(settings).collect();
     if servers.is_empty() {
         let fault = "it names no server that is switched on".to_owned();
         return Err(wrong(path, &[fault]));
     }
-    let children = children.unwrap_or(MOST_CHILDREN);
-    Ok(GatewayConfig {
-        servers,
-        children,
-        access,
-        tokens,
-        disabled,
-        public_url,
-        login_needs_token,
-        doubt,
-        doubt_repeat,
-        with_logins,
-    })
+    Ok(GatewayConfig { file, servers, tokens, with_logins })
 }
 
 /// A command is started, and a right is given, only if no one else can have written it.
@@ -139,4 +108,4 @@ fn wrong(path: &Path, faults: &[String]) -> Misuse {
 }
 
 /// As many processes as a machine takes that people work on.
-const MOST_CHILDREN: usize = 64;
+pub(super) const MOST_CHILDREN: usize = 64;

@@ -8,7 +8,7 @@ use super::config::GatewayConfig;
 use super::live_tokens::LiveTokens;
 use super::{GatewayArgs, issuer};
 use crate::expose::access::misuse;
-use crate::gateway_token;
+use crate::gateway_secrets;
 use crate::safe;
 
 /// Who is let in over HTTP, and what people are told about it.
@@ -21,7 +21,7 @@ pub(super) struct HttpAccess {
 impl GatewayArgs {
     /// Decides who is let in.
     pub(super) fn access(&self, config: &GatewayConfig, tokens: &LiveTokens) -> Result<HttpAccess> {
-        if self.http.no_token && config.access.is_given {
+        if self.http.no_token && config.file.access.is_given {
             return Err(misuse(
                 "`--no-token` would let everybody do everything, and the config file has `[gateway.access]`",
                 "leave `--no-token` out, or take `[gateway.access]` out of the file",
@@ -35,7 +35,7 @@ impl GatewayArgs {
             )
             .into());
         }
-        if self.http.no_token && config.login_needs_token {
+        if self.http.no_token && config.file.login_needs_token {
             return Err(misuse(
                 "`--no-token` leaves nobody a token, and the config file has `gateway.login_needs_token`: nobody could log in",
                 "leave `--no-token` out, or take `gateway.login_needs_token` out of the file",
@@ -47,14 +47,14 @@ impl GatewayArgs {
         if !self.http.no_token {
             access = access.verify_with(tokens.hashed());
         }
-        if let Some(jwt) = &config.access.jwt {
+        if let Some(jwt) = &config.file.access.jwt {
             access = access.verify_with(tokens.signed(jwt));
             if let Some(resource) = issuer::resource(jwt) {
                 access = access.protected_resource(resource);
             }
         }
         let mut access = self.http.allowed(access)?;
-        let public: Option<Uri> = config.public_url.as_ref().and_then(|it| it.parse().ok());
+        let public: Option<Uri> = config.file.public_url.as_ref().and_then(|it| it.parse().ok());
         if let Some(host) = public.as_ref().and_then(Uri::host) {
             access = access.allow_host(host).map_err(|error| {
                 misuse(
@@ -86,7 +86,7 @@ impl GatewayArgs {
                 (Some(token), format!("clients must show the token of `{name}`"))
             }
             None => {
-                let kept = gateway_token::read_or_make()?;
+                let kept = gateway_secrets::token()?;
                 let path = safe::path(&kept.path);
                 (Some(kept.token), format!("clients must show the token in {path}:"))
             }

@@ -32,10 +32,10 @@ impl LiveTokens {
         let tokens = Self(Arc::new(LiveTokensState {
             hashed: HashedTokens::default(),
             known: Mutex::default(),
-            jwt: config.access.jwt.clone(),
+            jwt: config.file.access.jwt.clone(),
             server: OnceLock::new(),
         }));
-        tokens.set(&config.access, &config.tokens);
+        tokens.set(&config.file.access, &config.tokens);
         tokens
     }
 

@@ -50,8 +50,8 @@ impl Followed<'_> {
                     let count = config.servers.len();
                     pinned = Pinned::of(&config);
                     // Rights first: what is new must not be seen by those who may not.
-                    gateway.set_access(config.access.rights.clone());
-                    tokens.renew(&config.access, &config.tokens, voice);
+                    gateway.set_access(config.file.access.rights.clone());
+                    tokens.renew(&config.file.access, &config.tokens, voice);
                     gateway.set_servers(config.servers).await;
                     voice.tell(&format!("the config file was read again: {count} servers"));
                 }

@@ -18,12 +18,14 @@ use ridethrough_oauth_core::metadata::MetadataSource;
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
+use super::servers_of;
 use crate::oauth::{LoginDemand, NoToken};
 use crate::secrets;
+use crate::until::{self, Stopped};
 
 /// The answer of a server, or why it was not asked.
 #[derive(Debug)]
-pub(super) enum ServerAnswer {
+enum ServerAnswer {
     /// The handshake succeeded.
     Fine,
     /// The server wants a login, and names its authorization server.
@@ -34,15 +36,38 @@ pub(super) enum ServerAnswer {
     Unknown(String),
 }
 
-/// Asks all servers at once. The answers are in the order of the servers.
-pub(super) async fn ask(servers: Vec<Result<RemoteServer, String>>) -> Vec<ServerAnswer> {
-    join_all(servers.into_iter().map(|server| async {
+/// Asks all servers at once, unless a person stops that. A server that stays as it is gets its verdict by `left`, one
+/// that a person must log in to by `needs_login`.
+pub(super) fn ask<V>(
+    asked: Vec<(&mut V, Result<RemoteServer, String>)>,
+    left: fn(String) -> V,
+    needs_login: fn(&mut V),
+) -> anyhow::Result<Option<Stopped>> {
+    if asked.is_empty() {
+        return Ok(None);
+    }
+    let count = servers_of(asked.len());
+    eprintln!("asking {count} whether they let us in (--offline does not)");
+    let (verdicts, servers): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
+    let answers = join_all(servers.into_iter().map(|server| async {
         match server {
             Ok(address) => shake_hands(&address).await,
             Err(why) => ServerAnswer::Unknown(why),
         }
-    }))
-    .await
+    }));
+    let answers = match until::stopped(answers)? {
+        Ok(answers) => answers,
+        Err(stopped) => return Ok(Some(stopped)),
+    };
+    for (verdict, answer) in verdicts.into_iter().zip(answers) {
+        match answer {
+            ServerAnswer::Fine => {}
+            ServerAnswer::LoginNeeded => needs_login(verdict),
+            ServerAnswer::Unauthorized => *verdict = left(UNAUTHORIZED.to_owned()),
+            ServerAnswer::Unknown(why) => *verdict = left(format!("it could not be asked: {why}")),
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the address to ask, and the headers to send.
@@ -133,6 +158,8 @@ fn told(error: &Error) -> String {
     }
 }
 
+const UNAUTHORIZED: &str =
+    "it wants authorization, and does not say where one logs in: it stays as it is";
 /// How long a server may take. A server that is up answers sooner, and a person waits.
 const PATIENCE: Duration = Duration::from_secs(5);
 const FAREWELL: Duration = Duration::from_secs(1);

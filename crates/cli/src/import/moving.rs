@@ -14,12 +14,13 @@ use ridethrough_config::hosts::{ConfigPlace, ConfigScope, File, Folders, Unread}
 use ridethrough_config::moving::{GatewayEntry, MovePlan, MoveVerdict, OwnFile, TOKEN};
 use ridethrough_config::replacing::LoginAfter;
 
-use super::ask::{self, ServerAnswer};
-use super::{ImportArgs, objection, servers_of};
-use crate::gateway_token;
+use super::ask;
+use super::show::Report;
+use super::{ImportArgs, read};
+use crate::gateway_secrets;
 use crate::misuse::Misuse;
 use crate::platform;
-use crate::until::{self, Stopped};
+use crate::until::Stopped;
 
 pub(crate) use init::{InitArgs, play as make_config};
 
@@ -60,54 +61,43 @@ pub(super) fn play(
         backup = own.write()?;
         plans.iter_mut().flatten().for_each(MovePlan::write);
     }
-    told::tell(args, &plans, &own.path, backup.as_deref())
+    let reports: Vec<_> = plans.iter().map(report).collect();
+    told::tell(args, &reports, &own.path, backup.as_deref())
 }
 
 /// Plans what becomes of the servers of these files. Those of projects are for whoever works there, so they
 /// are looked at only if a person names the file.
 fn planned(args: &ImportArgs, places: Vec<ConfigPlace>) -> Vec<MovedFile> {
     let ours = places.into_iter().filter(|it| it.scope != ConfigScope::Project);
-    let plan = |place: ConfigPlace| match File::read(place.clone()) {
-        Ok(file) => Ok(MovePlan::of(file, |entry| args.wants(place.host, entry))),
-        Err(why) => Err((place, why)),
+    let plan = |file: File| {
+        let host = file.place.host;
+        MovePlan::of(file, |entry| args.wants(host, entry))
     };
-    ours.map(plan).collect()
+    ours.map(|place| read(place).map(plan)).collect()
+}
+
+fn report(plan: &MovedFile) -> Report<'_, MoveVerdict> {
+    match plan {
+        Ok(plan) => Report::of(&plan.file, &plan.verdicts, plan.written.as_ref()),
+        Err(unread) => Report::unread(unread),
+    }
 }
 
 /// Asks the servers at URLs whether they accept us, unless a person stops that.
 fn ask_servers(plans: &mut [MovedFile], folders: &Folders) -> Result<Option<Stopped>> {
-    let (mut verdicts, mut servers) = (Vec::new(), Vec::new());
-    for MovePlan { file, verdicts: judged, .. } in plans.iter_mut().flatten() {
-        for (entry, verdict) in file.entries.iter().zip(judged) {
-            let MoveVerdict::Move(moved) = &*verdict else { continue };
-            if moved.is_remote() {
-                servers.push(ask::address(file, entry, folders));
-                verdicts.push(verdict);
+    let mut asked = Vec::new();
+    for MovePlan { file, verdicts, .. } in plans.iter_mut().flatten() {
+        for (entry, verdict) in file.entries.iter().zip(verdicts) {
+            if matches!(verdict, MoveVerdict::Move(moved) if moved.is_remote()) {
+                asked.push((verdict, ask::address(file, entry, folders)));
             }
         }
     }
-    if servers.is_empty() {
-        return Ok(None);
-    }
-    let count = servers_of(servers.len());
-    eprintln!("asking {count} whether they let us in (--offline does not)");
-    let heard = match until::stopped(ask::ask(servers))? {
-        Ok(heard) => heard,
-        Err(stopped) => return Ok(Some(stopped)),
-    };
-    for (verdict, heard) in verdicts.into_iter().zip(heard) {
-        match (heard, &mut *verdict) {
-            (ServerAnswer::LoginNeeded, MoveVerdict::Move(moved)) => {
-                moved.login = LoginAfter::Needed;
-            }
-            (heard, _) => {
-                if let Some(why) = objection(heard) {
-                    *verdict = MoveVerdict::Left(why);
-                }
-            }
+    ask::ask(asked, MoveVerdict::Left, |verdict| {
+        if let MoveVerdict::Move(moved) = verdict {
+            moved.login = LoginAfter::Needed;
         }
-    }
-    Ok(None)
+    })
 }
 
 /// Returns the entry by which a host reaches the gateway: it starts one of its own, or shares the one at a
@@ -118,7 +108,7 @@ fn entry(args: &ImportArgs, is_shared: bool, url: Option<&str>) -> Result<Gatewa
     let Some(url) = url else {
         return Ok(GatewayEntry { program, args: words(&["gateway", "--stdio"]), env: None });
     };
-    let token = gateway_token::read_or_make()?.token.reveal().to_owned();
+    let token = gateway_secrets::token()?.token.reveal().to_owned();
     let args = words(&["bridge", url, "--bearer-env", TOKEN]);
     Ok(GatewayEntry { program, args, env: Some((TOKEN, token)) })
 }

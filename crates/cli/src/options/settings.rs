@@ -14,7 +14,7 @@ use ridethrough_config::address;
 use ridethrough_config::folders;
 use ridethrough_config::hosts::RemoteServer;
 use ridethrough_config::login::OAuthSettings;
-use ridethrough_config::settings::{EraChoice, Layer, Origin, Policy};
+use ridethrough_config::settings::{ERAS, EraChoice, Layer, Origin, POLICIES, Policy};
 use ridethrough_config::values;
 use ridethrough_oauth::Account;
 use secrecy::{ExposeSecret, SecretString};
@@ -276,7 +276,7 @@ impl Settings {
             None => "none",
         };
         let limit = self.max_message.map_or("the default".to_owned(), |it| format!("{it} bytes"));
-        let era = self.era.map_or("found out", EraChoice::word);
+        let era = self.era.map_or("found out", |era| values::word(&ERAS, era));
         let time =
             self.timeout.map_or("the policy's".to_owned(), |it| format!("{} s", it.as_secs_f64()));
         let listed =
@@ -285,7 +285,7 @@ impl Settings {
         format!(
             "policy {}, era {era}, time for a call {time}, longest message {limit}, token {token}, \
              headers {}, repeatable tools {}",
-            self.policy.word(),
+            values::word(&POLICIES, self.policy),
             listed(headers),
             listed(repeatable)
         )

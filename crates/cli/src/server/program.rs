@@ -7,6 +7,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use ridethrough_bridge::harmless;
 use ridethrough_config::address;
 use ridethrough_config::hosts::Program;
 
@@ -156,8 +157,29 @@ fn url_behind_dashes(command: &str, url: &str) -> Misuse {
     }
 }
 
+/// Looks for the program, as the system would. Returns its name as people may see it: arguments hold secrets,
+/// and folders are private.
+pub(crate) fn find(command: &[OsString]) -> Result<String, Misuse> {
+    let program = command.first().map(OsString::as_os_str).unwrap_or_default();
+    let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
+    let name = harmless(&name);
+    if places(program).iter().any(|it| it.is_file() && platform::is_executable(it)) {
+        return Ok(name);
+    }
+    Err(Misuse {
+        what: format!("there is no program `{name}` to be started"),
+        tried: if is_path(program) {
+            "it was looked for where its path says".to_owned()
+        } else {
+            "it was looked for in the folders of PATH".to_owned()
+        },
+        hint: "write the command after `--`, as in `ridethrough expose -- npx -y some-server`"
+            .to_owned(),
+    })
+}
+
 /// Returns where the system looks for a program.
-pub(crate) fn places(program: &OsStr) -> Vec<PathBuf> {
+fn places(program: &OsStr) -> Vec<PathBuf> {
     if program.is_empty() {
         return Vec::new();
     }
@@ -169,7 +191,7 @@ pub(crate) fn places(program: &OsStr) -> Vec<PathBuf> {
 }
 
 /// Whether the program is looked for at this path, and not in the folders of `PATH`.
-pub(crate) fn is_path(program: &OsStr) -> bool {
+fn is_path(program: &OsStr) -> bool {
     program.as_encoded_bytes().contains(&b'/')
 }
 
@@ -267,5 +289,16 @@ mod tests {
     fn folded(line: &str) -> Vec<String> {
         let folded = fold(line.split(' ').map(OsString::from)).unwrap();
         folded.into_iter().map(|it| it.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn programs_are_found_where_the_system_finds_them() {
+        assert_eq!(find(&["sh".into(), "-c".into()]).unwrap(), "sh");
+        assert_eq!(find(&["/bin/sh".into()]).unwrap(), "sh");
+        for missing in ["", "no-such-program-anywhere", "/bin/no-such-program", "/etc/passwd", "/"]
+        {
+            let error = find(&[missing.into(), "--key=s3cret".into()]).unwrap_err().to_string();
+            assert!(error.contains("there is no program") && !error.contains("s3cret"), "{error}");
+        }
     }
 }

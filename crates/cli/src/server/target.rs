@@ -8,7 +8,7 @@ use ridethrough::transport::{Endpoint, EndpointError};
 use ridethrough::{Client, ClientBuilder};
 use ridethrough_config::address::{is_safe_from_listeners, shown, shown_query};
 use ridethrough_config::hosts::{Program, Reached, RemoteServer, Servers};
-use ridethrough_config::names;
+use ridethrough_config::names::{self, Resolved};
 use ridethrough_terminal::stray_line::StrayLine;
 use secrecy::ExposeSecret;
 
@@ -37,38 +37,39 @@ pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
         return Ok(Target::new(TargetPlace::Program(program), None));
     }
     let resolved = names::resolve(word, Servers::here, program::meant)?;
-    let place = match resolved.reached {
-        Reached::Local(program) => TargetPlace::Program(program),
-        Reached::Remote(address) => match Endpoint::parse(address.url.expose_secret()) {
-            Ok(endpoint) => TargetPlace::Url { address, endpoint },
-            // The URL itself may hold a password.
-            Err(error) => {
-                let url = address.url.expose_secret();
-                return Err(unfit(url, &error, resolved.named.as_ref()));
-            }
-        },
-    };
-    Ok(Target::new(place, resolved.named))
+    Target::of(resolved)
 }
 
 /// Finds the server behind a bridge: a URL, or a name from a file of the user's own. Hosts start bridges in
 /// any folder, so files in the working directory do not count; and a bridge never starts a program.
 pub(crate) fn behind_bridge(word: &str) -> Result<Target, Misuse> {
     let resolved = names::resolve(word, Servers::of_user, program::meant)?;
-    match resolved.reached {
-        Reached::Remote(address) => match Endpoint::parse(address.url.expose_secret()) {
-            Ok(endpoint) => Ok(Target::new(TargetPlace::Url { address, endpoint }, resolved.named)),
-            Err(error) => Err(unfit(address.url.expose_secret(), &error, resolved.named.as_ref())),
-        },
-        Reached::Local(_) => Err(Misuse {
+    if let Reached::Local(_) = resolved.reached {
+        return Err(Misuse {
             what: format!("`{}` is a program, which a host can start itself", safe::line(word)),
             tried: "its entry was read; nothing was started".to_owned(),
             hint: "a bridge takes a server that has a URL".to_owned(),
-        }),
+        });
     }
+    Target::of(resolved)
 }
 
 impl Target {
+    fn of(resolved: Resolved) -> Result<Self, Misuse> {
+        let place = match resolved.reached {
+            Reached::Local(program) => TargetPlace::Program(program),
+            Reached::Remote(address) => match Endpoint::parse(address.url.expose_secret()) {
+                Ok(endpoint) => TargetPlace::Url { address, endpoint },
+                // The URL itself may hold a password.
+                Err(error) => {
+                    let url = address.url.expose_secret();
+                    return Err(unfit(url, &error, resolved.named.as_ref()));
+                }
+            },
+        };
+        Ok(Self::new(place, resolved.named))
+    }
+
     fn new(place: TargetPlace, named: Option<(String, PathBuf)>) -> Self {
         Self { place, named, stray_line: StrayLine::default() }
     }

@@ -301,8 +301,7 @@ silent        5000  -       -                           -                  -    
 
         assert_eq!(
             of(&seen, false),
-            "\
-STATE       PID  HOST  UPSTREAM                              SESSION            AGE  UP
+            "STATE       PID  HOST  UPSTREAM                              SESSION            AGE  UP
 ready       7    -     gateway at http://127.0.0.1:8809/mcp  -                  -    1 min 1 s
 ready       -    -       files                               2 (2025-11-25)     5 s  -
   3 in flight

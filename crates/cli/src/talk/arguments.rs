@@ -3,8 +3,6 @@
 //! `key=text`, `key:=json`, `key=@file`, `key:=@file`; `a.b=c` for a member of an object; a key again for the
 //! next element of a list.
 
-mod origins;
-mod slips;
 mod word;
 
 use std::io::Read;
@@ -12,10 +10,11 @@ use std::io::Read;
 use anyhow::{Context, Result};
 use ridethrough::Json;
 
+use super::origins::{self, Origins};
 use super::schema::{Schema, is_of};
 use crate::safe;
-pub(super) use origins::Origins;
-use word::{Given, TypedArgument};
+use word::{Given, TypedArgument, is_like_object};
+pub(super) use word::{is_unnamed, spelling};
 
 /// The arguments that were typed.
 #[derive(Clone, Debug)]
@@ -40,22 +39,6 @@ pub(super) fn read(words: &[String]) -> Result<Result<Typed, String>> {
         words if words.iter().any(|it| is_like_object(it)) => Ok(Err(MIXED.to_owned())),
         words => Ok(word::all(words).map(Typed::Words)),
     }
-}
-
-/// Whether the word is meant as an object with all arguments.
-fn is_like_object(word: &str) -> bool {
-    let word = word.trim();
-    word.starts_with('{') && word.ends_with('}')
-}
-
-/// Whether the word has no name, and is not one of the words that need none.
-pub(super) fn is_unnamed(word: &str) -> bool {
-    !word.contains('=') && word != "-" && !is_like_object(word)
-}
-
-/// Returns how to type words that are nearly arguments.
-pub(super) fn spelling(words: &[String]) -> Option<String> {
-    slips::spelling(words)
 }
 
 fn object(text: &str, what: &str) -> Result<Typed, String> {

@@ -1,11 +1,14 @@
-//! Runs work on data of a server on a thread of its own: the command meanwhile reacts to signals, and its
-//! time limit holds.
+//! The time limit of a command: on its requests, and on work on data of a server, which runs on a thread of its own
+//! so that the command meanwhile reacts to signals.
 
 use std::fmt;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use ridethrough::Call;
+use ridethrough::call::List;
+use ridethrough::model::{Prompt, Resource, ResourceTemplate, TaskState, Tool};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
@@ -63,6 +66,30 @@ async fn until<T: Send + 'static>(
     };
     waited.transpose().context("what the server sent could not be looked at")
 }
+
+/// A request that was not sent yet.
+pub(super) trait Timed {
+    /// Returns this request with a limit on its whole time.
+    fn within(self, time: Duration) -> Self;
+}
+
+impl<T> Timed for Call<T> {
+    fn within(self, time: Duration) -> Self {
+        self.timeout(time)
+    }
+}
+
+macro_rules! lists {
+    ($($item:ty),+) => {$(
+        impl Timed for List<$item> {
+            fn within(self, time: Duration) -> Self {
+                self.timeout(time)
+            }
+        }
+    )+};
+}
+
+lists!(Prompt, Resource, ResourceTemplate, TaskState, Tool);
 
 /// The size of the stack: schemas refer to themselves, and following them recurses deeply.
 const STACK: usize = 256 << 20;

@@ -12,23 +12,21 @@ use std::sync::atomic::Ordering::Relaxed;
 use anyhow::Result;
 use ridethrough::call::CallName;
 use ridethrough::machine::ReplayRule;
-use ridethrough::model::{TaskSupport, Tool, ToolResult};
+use ridethrough::model::{LogLevel, Progress, TaskSupport, Tool};
 use ridethrough::{Error, Json};
 use ridethrough_wire::message::code::INVALID_PARAMS;
 
 use super::arguments::{self, BY_NAME, Typed};
-use super::ending::Hint;
+use super::ending::{self, Hint};
 use super::files::Folder;
-use super::log::Level;
 use super::questions::{self, Asking};
 use super::schema::{self, NameVerdict, SchemaDocument};
-use super::{
-    Common, Talk, content, ended_as_swapped, nearest_tool, progress, talk_asked, task, told_doubt,
-};
+use super::{Common, Talk, content, ended_as_swapped, nearest_tool, talk_asked, task};
+use crate::choices::{LEVELS, one_of};
 use crate::ending::exit::Exit;
 use crate::misuse::Misuse;
 use crate::safe;
-use crate::{out, secrets};
+use crate::secrets;
 
 /// The arguments of `ridethrough call`.
 #[derive(clap::Args)]
@@ -52,8 +50,8 @@ pub(crate) struct CallArgs {
     #[arg(long)]
     detach: bool,
     /// Ask the server for its log, from this level on, and tell it on stderr
-    #[arg(long, value_name = "LEVEL")]
-    log: Option<Level>,
+    #[arg(long, value_name = "LEVEL", value_parser = one_of(&LEVELS))]
+    log: Option<LogLevel>,
     #[command(flatten)]
     questions: questions::Flags,
 }
@@ -100,7 +98,7 @@ impl CallArgs {
         }
         let terminal = talk.terminal.clone();
         let mut call = talk.timed(talk.client.call_tool(&self.tool, arguments));
-        call = call.on_progress(move |step| terminal.show(&progress::line(&step)));
+        call = call.on_progress(move |step| terminal.show(&progress(&step)));
         let rule = talk.settings.hints.rule(&self.tool);
         call = match rule {
             ReplayRule::ByNature => call,
@@ -123,11 +121,11 @@ impl CallArgs {
                     ReplayRule::Once => false,
                     ReplayRule::Repeatable => true,
                 };
-                let read_back = |error| told_doubt::read_back(error, self.name(), is_repeatable);
+                let read_back = |error| ending::read_back(error, self.name(), is_repeatable);
                 call.await.map_err(|error| self.explained(talk, read_back(error), is_askable))?
             }
         };
-        let exit = print(talk, &result, folder.as_ref(), &format!("`{}`", self.tool))?;
+        let exit = content::print(talk, &result, folder.as_ref(), &format!("`{}`", self.tool))?;
         if exit == Exit::Tool && !self.arguments.is_empty() {
             talk.terminal.say(&format!("\nhint: {}", safe::our_line(&self.what_it_takes(talk))));
         }
@@ -237,25 +235,6 @@ impl CallArgs {
     }
 }
 
-/// Prints the result of a tool, and reports it if the tool failed.
-pub(super) fn print(
-    talk: &Talk,
-    result: &ToolResult,
-    folder: Option<&Folder>,
-    what: &str,
-) -> Result<Exit> {
-    let is_bytes: Vec<_> = result.content.iter().map(content::is_bytes).collect();
-    let stdout = talk.stdout_for(folder, &is_bytes);
-    let folder = folder.or(stdout.as_ref());
-    let words = words(result, folder)?;
-    talk.print_content(folder, &result.json, |_| words)?;
-    if result.is_error {
-        talk.terminal.say(&format!("error: the server says that {what} failed"));
-        return Ok(Exit::Tool);
-    }
-    Ok(Exit::Done)
-}
-
 /// Returns the misuse of `--detach` with a program: the task would end with it.
 fn homeless() -> Misuse {
     Misuse {
@@ -286,11 +265,19 @@ fn names_for(schema: &Json, words: &[String]) -> String {
     typed.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the content of a result. Structured content repeats it, and is shown only if it is alone.
-fn words(result: &ToolResult, folder: Option<&Folder>) -> Result<String> {
-    match (&result.structured_content, result.content.is_empty()) {
-        (Some(json), true) => Ok(format!("{}\n", out::json(&safe::json(json.as_str())))),
-        _ => content::words(&result.content, folder),
+/// Returns `[#####.....]  50 %  5 of 10: copying`, as far as the server gives these values.
+fn progress(step: &Progress) -> String {
+    let message = step.message.as_deref().map(safe::line);
+    let message = message.map(|it| format!(": {it}")).unwrap_or_default();
+    let Progress { progress, total, .. } = step;
+    match total {
+        Some(total) if *total > 0.0 && progress.is_finite() => {
+            let part = (progress / total).clamp(0.0, 1.0);
+            let filled = (part * CELLS as f64) as usize;
+            let bar = format!("{}{}", "#".repeat(filled), ".".repeat(CELLS - filled));
+            format!("[{bar}] {:3.0} %  {progress} of {total}{message}", part * 100.0)
+        }
+        _ => format!("{progress}{message}"),
     }
 }
 
@@ -312,3 +299,32 @@ A value has the type that the tool's schema gives it: `limit=10` is a number whe
 wanted and text where text is. `key:=json` is JSON whatever the schema says, `key=@file` is what
 the file holds (`@-` is stdin), `a.b=c` is a member of the object `a`, and a key that is there
 again is the next element of a list. Lists and objects can be written as JSON too.";
+/// The width of the bar of progress.
+const CELLS: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_bar_shows_the_part_that_is_done() {
+        let half = told(json!({"progress": 5, "total": 10, "message": "copying"}));
+
+        assert_eq!(half, "[##########..........]  50 %  5 of 10: copying");
+        assert_eq!(told(json!({"progress": 7})), "7");
+    }
+
+    #[test]
+    fn absurd_numbers_and_harmful_words_do_no_harm() {
+        assert!(told(json!({"progress": 1e300, "total": 1})).contains("100 %"));
+        assert!(told(json!({"progress": -5, "total": 1})).contains("  0 %"));
+        assert_eq!(told(json!({"progress": 1, "total": 0})), "1");
+        assert!(!told(json!({"progress": 1, "message": "\u{1b}[2J\n"})).contains(['\u{1b}', '\n']));
+    }
+
+    fn told(step: Value) -> String {
+        progress(&serde_json::from_value(step).unwrap())
+    }
+}

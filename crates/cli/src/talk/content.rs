@@ -1,10 +1,15 @@
 //! Content of servers, for a person: text as text, everything else by name or in a file.
 
 use anyhow::Result;
-use ridethrough::model::{Content, Media, ResourceContents};
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use ridethrough::model::{Content, Media, ResourceContents, ToolResult};
 
-use super::base64;
+use super::Talk;
 use super::files::{Folder, Saved};
+use crate::ending::exit::Exit;
+use crate::out;
 use crate::safe;
 
 /// Returns content in words, each piece on a new line. Bytes are saved if there is a folder for them.
@@ -17,6 +22,33 @@ pub(super) fn words(content: &[Content], folder: Option<&Folder>) -> Result<Stri
 pub(super) fn contents(contents: &[ResourceContents], folder: Option<&Folder>) -> Result<String> {
     let pieces: Result<Vec<String>> = contents.iter().map(|it| resource(it, folder)).collect();
     Ok(lines(&pieces?))
+}
+
+/// Prints the result of a tool, and reports it if the tool failed.
+pub(super) fn print(
+    talk: &Talk,
+    result: &ToolResult,
+    folder: Option<&Folder>,
+    what: &str,
+) -> Result<Exit> {
+    let is_bytes: Vec<_> = result.content.iter().map(is_bytes).collect();
+    let stdout = talk.stdout_for(folder, &is_bytes);
+    let folder = folder.or(stdout.as_ref());
+    let words = result_words(result, folder)?;
+    talk.print_content(folder, &result.json, |_| words)?;
+    if result.is_error {
+        talk.terminal.say(&format!("error: the server says that {what} failed"));
+        return Ok(Exit::Tool);
+    }
+    Ok(Exit::Done)
+}
+
+/// Returns the content of a result. Structured content repeats it, and is shown only if it is alone.
+fn result_words(result: &ToolResult, folder: Option<&Folder>) -> Result<String> {
+    match (&result.structured_content, result.content.is_empty()) {
+        (Some(json), true) => Ok(format!("{}\n", out::json(&safe::json(json.as_str())))),
+        _ => words(&result.content, folder),
+    }
 }
 
 /// Whether a piece of content is bytes and not text.
@@ -73,7 +105,7 @@ fn resource(contents: &ResourceContents, folder: Option<&Folder>) -> Result<Stri
 /// Returns the name of bytes, or the file in which they were saved.
 fn bytes(what: &str, data: &str, mime_type: &str, folder: Option<&Folder>) -> Result<String> {
     let (what, kind) = (safe::line(what), safe::line(mime_type));
-    let Some(bytes) = base64::decode(data) else {
+    let Some(bytes) = decoded(data) else {
         return Ok(format!("[{what}, {kind}: its base64 cannot be read]"));
     };
     let size = bytes.len();
@@ -89,11 +121,30 @@ fn bytes(what: &str, data: &str, mime_type: &str, folder: Option<&Folder>) -> Re
     }
 }
 
+/// Returns the bytes of base64 (RFC 4648), as servers write it: with padding or without, in lines or in one. `None` if
+/// the text is not base64.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    // Both alphabets are accepted: the standard one, and that of URLs.
+    let letters = text.bytes().filter(|it| !it.is_ascii_whitespace()).map(|it| match it {
+        b'-' => b'+',
+        b'_' => b'/',
+        it => it,
+    });
+    LENIENT.decode(letters.collect::<Vec<_>>()).ok()
+}
+
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    use serde_json::json;
 
     #[test]
     fn each_kind_of_content_has_its_words() {
@@ -122,5 +173,28 @@ mod tests {
                 r#"{"type":"hologram","x":1}"#,
             ]
         );
+    }
+
+    #[test]
+    fn the_vectors_of_the_standard_are_read_with_and_without_padding() {
+        for (text, bytes) in [
+            ("", ""),
+            ("Zg==", "f"),
+            ("Zm8=", "fo"),
+            ("Zm9v", "foo"),
+            ("Zm9vYg", "foob"),
+            ("Zm9v\nYmE=", "fooba"),
+            ("Zm9vYmFy", "foobar"),
+        ] {
+            assert_eq!(decoded(text).as_deref(), Some(bytes.as_bytes()), "{text}");
+        }
+        assert_eq!(decoded("+/-_/w==").unwrap(), [0xfb, 0xff, 0xbf, 0xff]);
+    }
+
+    #[test]
+    fn what_is_no_base64_is_none() {
+        for text in ["Z", "Zm9vY", "Zm9*", "Zg==Zg==", "é"] {
+            assert_eq!(decoded(text), None, "{text}");
+        }
     }
 }

@@ -5,15 +5,16 @@ use std::fmt;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use ridethrough::call::CallName;
 use ridethrough::error::{Advice, Audience, Explanation, Reason, ServerError};
 use ridethrough::transport::Failure;
 use ridethrough::{Error, Json};
+use ridethrough_core::outcome::told_as_error;
 use serde::Serialize;
 
 use super::aside::Late;
-use crate::ending::exit::{self, Exit};
+use crate::ending::exit::{self, Exit, Trouble};
 use crate::ending::next_step::{self, Spoken};
-use crate::ending::trouble::Trouble;
 use crate::misuse::Misuse;
 use crate::safe;
 use crate::{out, secrets};
@@ -160,6 +161,16 @@ impl fmt::Display for Explained {
     }
 }
 
+/// Returns the error of a call that may have run, with all its facts, if that is what the server's error tells; any
+/// other error as it is.
+pub(super) fn read_back(error: Error, call: CallName, is_repeatable: bool) -> Error {
+    let Error::Server(server) = &error else { return error };
+    let Some(mut doubt) = told_as_error(&server.json, &call) else { return error };
+    // The front knew it as well, and has told it in words only.
+    doubt.is_repeatable = is_repeatable;
+    Error::Call(doubt)
+}
+
 /// Returns what happened, with the server's words in it masked.
 fn told_what(error: &Error, what: &str) -> String {
     let call = error.call();
@@ -241,7 +252,7 @@ struct ToldEnding<'a> {
     error: Details<'a>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Details<'a> {
     kind: &'static str,
@@ -280,15 +291,8 @@ impl<'a> Details<'a> {
             message: &explained.what,
             tried: explained.tried.as_deref(),
             hint: (!hints.is_empty()).then(|| hints.join("\n")),
-            status: None,
-            may_have_run: false,
-            attempts: None,
-            handshakes: None,
-            elapsed_ms: None,
-            retry_after_ms: None,
-            said: None,
             exit_code,
-            rpc: None,
+            ..Self::default()
         }
     }
 

@@ -1,30 +1,16 @@
 //! The log of a server: how much of it is asked for, and how it is shown on stderr.
 
 use anyhow::Result;
-use clap::ValueEnum;
 use ridethrough::Error;
 use ridethrough::model::{LogLevel, LogMessage, Notification};
 
 use super::Talk;
 use crate::safe;
 
-/// The levels of a log message, of RFC 5424, the least first.
-#[derive(Clone, Copy, ValueEnum)]
-pub(super) enum Level {
-    Debug,
-    Info,
-    Notice,
-    Warning,
-    Error,
-    Critical,
-    Alert,
-    Emergency,
-}
-
 impl Talk {
     /// Asks the server for its log, and shows it for as long as the client lives. A server without a log is
     /// not an error.
-    pub(super) async fn tell_log(&self, level: Level) -> Result<()> {
+    pub(super) async fn tell_log(&self, level: LogLevel) -> Result<()> {
         let (mut notifications, terminal) = (self.client.notifications(), self.terminal.clone());
         self.ask_for_log(level).await?;
         tokio::spawn(async move {
@@ -38,8 +24,8 @@ impl Talk {
     }
 
     /// Sets the level from which on the server sends its log.
-    pub(super) async fn ask_for_log(&self, level: Level) -> Result<()> {
-        match self.timed(self.client.set_log_level(level.into())).await {
+    pub(super) async fn ask_for_log(&self, level: LogLevel) -> Result<()> {
+        match self.timed(self.client.set_log_level(level)).await {
             Err(Error::Server(error)) => {
                 let words = safe::line(&error.rpc.message);
                 self.terminal
@@ -59,19 +45,4 @@ fn words(message: &LogMessage) -> String {
     let level = message.json.member("level").and_then(|it| it.read::<String>());
     let level = level.as_deref().unwrap_or_default();
     format!("log {}", safe::line(&format!("{level}{logger}: {data}")))
-}
-
-impl From<Level> for LogLevel {
-    fn from(level: Level) -> Self {
-        match level {
-            Level::Debug => Self::Debug,
-            Level::Info => Self::Info,
-            Level::Notice => Self::Notice,
-            Level::Warning => Self::Warning,
-            Level::Error => Self::Error,
-            Level::Critical => Self::Critical,
-            Level::Alert => Self::Alert,
-            Level::Emergency => Self::Emergency,
-        }
-    }
 }

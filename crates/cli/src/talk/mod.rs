@@ -6,27 +6,19 @@
 
 mod arguments;
 mod aside;
-mod base64;
 mod call;
 mod content;
 pub(crate) mod ending;
 mod files;
 mod log;
+mod origins;
 mod ping;
-mod progress;
 mod prompt;
-mod prompts;
 mod questions;
-mod read;
-mod rehearsal;
-mod renewal;
 mod resources;
 mod schema;
 mod task;
 mod teller;
-mod timed;
-mod told_doubt;
-mod told_event;
 mod tool_page;
 mod tools;
 mod watch;
@@ -57,15 +49,14 @@ use crate::near;
 use crate::options::{Options, Settings};
 use crate::safe;
 use crate::server::program;
-use crate::server::target;
+use crate::server::target::{self, Target};
 use crate::server::tool_names;
-use crate::wrong_usage::swapped;
-use crate::wrong_usage::unexpanded;
+use crate::wrong_usage::{swapped, unexpanded};
 use crate::{out, secrets, until};
+use aside::Timed;
 use files::Folder;
 use questions::{Asking, Questions};
-pub use rehearsal::{SchemaRehearsal, rehearse_schema};
-use timed::Timed;
+pub use tools::{SchemaRehearsal, rehearse_schema};
 
 #[derive(Subcommand)]
 pub(crate) enum TalkCommand {
@@ -78,7 +69,7 @@ pub(crate) enum TalkCommand {
     /// Lists the prompts of a server.
     Prompts(Common),
     /// Reads a resource and prints it.
-    Read(read::ReadArgs),
+    Read(resources::ReadArgs),
     /// Lists the resources of a server, and its templates of them.
     Resources(Common),
     /// Follows tasks: calls that a server goes on with by itself, made by `call --detach`.
@@ -96,8 +87,8 @@ pub(crate) fn play(command: &TalkCommand) -> Result<ExitCode> {
         TalkCommand::Call(args) => call::play(args),
         TalkCommand::Ping(args) => ping::play(args),
         TalkCommand::Prompt(args) => prompt::play(args),
-        TalkCommand::Prompts(common) => talk(common, prompts::list),
-        TalkCommand::Read(args) => read::play(args),
+        TalkCommand::Prompts(common) => talk(common, prompt::list),
+        TalkCommand::Read(args) => resources::play(args),
         TalkCommand::Resources(common) => talk(common, resources::list),
         TalkCommand::Task(command) => task::play(command),
         TalkCommand::Tools(args) => tools::play(args),
@@ -170,7 +161,7 @@ fn ended_as_swapped(
     second: &str,
     rest: &[String],
 ) -> Option<Result<ExitCode>> {
-    let misuse = swapped::told(command, what, [&common.server, second], rest)?;
+    let misuse = swapped(command, what, [&common.server, second], rest)?;
     Some(ending::tell(Err(misuse.into()), common.json))
 }
 
@@ -195,15 +186,7 @@ fn hold(
         let client = settings.client(&target, |builder| questions.declare(builder))?;
         let born = Instant::now();
         let ends = settings.timeout.map(|time| born + time);
-        let notes = target.notes().into_iter().chain(settings.warning(&target));
-        let unexpanded = unexpanded::warnings(env::args_os()).into_iter();
-        let unexpanded = unexpanded.map(|it| safe::our_line(&it));
-        for note in notes.chain(unexpanded).chain(settings.told_sources()) {
-            terminal.say(&note);
-        }
-        if settings.verbose >= 3 {
-            terminal.say(&safe::our_line(&format!("{target}: {}", settings.shown())));
-        }
+        notes_on(&target, &settings).iter().for_each(|note| terminal.say(note));
         let teller = teller::start(&client, terminal.clone(), &target, settings.verbose);
         questions::refuse_unanswered(&client, terminal.clone());
         let talk = Talk {
@@ -253,7 +236,7 @@ impl Talk {
         let _ = timeout(LAST_WORDS, told).await;
         self.teller.abort();
         self.terminal.clear();
-        renewal::wait(&self.settings, &self.terminal).await;
+        teller::wait_for_renewal(&self.settings, &self.terminal).await;
         if let Err(error) = &ended {
             self.stray_line.was_told(&error.to_string());
             self.stray_line.take().iter().for_each(|words| {
@@ -375,6 +358,15 @@ impl Talk {
         })?;
         Ok(())
     }
+}
+
+/// Returns what a person is told before anything is sent.
+pub(crate) fn notes_on(target: &Target, settings: &Settings) -> Vec<String> {
+    let literal = unexpanded(env::args_os()).into_iter().map(|it| safe::our_line(&it));
+    let shown = || safe::our_line(&format!("{target}: {}", settings.shown()));
+    let notes = target.notes().into_iter().chain(settings.warning(target)).chain(literal);
+    let notes = notes.chain(settings.told_sources());
+    notes.chain((settings.verbose >= 3).then(shown)).collect()
 }
 
 /// Returns a question whether a tool of a similar name was meant.

@@ -1,4 +1,4 @@
-//! `ridethrough prompt`: fills in a prompt and prints its messages.
+//! `ridethrough prompts` and `prompt`: lists prompts with their arguments, or fills one in and prints its messages.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use ridethrough::model::{Prompt, PromptResult, Role};
 
 use super::arguments;
 use super::files::Folder;
-use super::{Common, Talk, content, ended_as_swapped, talk, told_doubt};
+use super::{Common, Talk, content, ended_as_swapped, ending, joined, talk};
 use crate::ending::exit::Exit;
 use crate::misuse::Misuse;
 use crate::near;
@@ -40,6 +40,20 @@ pub(super) fn play(args: &PromptArgs) -> Result<ExitCode> {
     talk(&args.common, async |talk| args.ask(talk).await)
 }
 
+/// Lists the prompts of a server, with their arguments.
+pub(super) async fn list(talk: &Talk) -> Result<Exit> {
+    let prompts = talk.timed(talk.client.prompts()).await;
+    let prompts = talk.listed("prompts", prompts).await?;
+    let json = || format!(r#"{{"prompts":[{}]}}"#, joined(prompts.iter().map(|it| &it.json)));
+    talk.print(json, |out, is_colourful| {
+        prompts.iter().try_for_each(|it| write!(out, "{}", listed(it, is_colourful)))
+    })?;
+    if prompts.is_empty() {
+        talk.terminal.say("the server has no prompts");
+    }
+    Ok(Exit::Done)
+}
+
 impl PromptArgs {
     async fn ask(&self, talk: &Talk) -> Result<Exit> {
         let pairs = match arguments::texts(&self.arguments) {
@@ -61,7 +75,7 @@ impl PromptArgs {
         let given = Json::empty_object().with_members(members);
         let result = talk.timed(talk.client.get_prompt(&self.name, given)).await;
         let name = || CallName { method: "prompts/get".into(), tool: None };
-        let result = result.map_err(|error| told_doubt::read_back(error, name(), true))?;
+        let result = result.map_err(|error| ending::read_back(error, name(), true))?;
         let pieces = result.messages.iter().flat_map(|it| &it.content);
         // The speaker of each message is text too, so bytes are never the only piece.
         let is_bytes: Vec<_> = pieces.map(content::is_bytes).chain([false]).collect();
@@ -145,4 +159,22 @@ fn messages(result: &PromptResult, folder: Option<&Folder>) -> Result<Vec<(&'sta
         Ok((role, content::words(&message.content, folder)?))
     });
     said.collect()
+}
+
+fn listed(prompt: &Prompt, is_colourful: bool) -> String {
+    let mut words = painted(&safe::line(&prompt.name), Colour::Bold, is_colourful);
+    words.push('\n');
+    let texts = [prompt.description.as_deref(), prompt.title.as_deref()];
+    if let Some(about) = texts.into_iter().flatten().find(|it| !it.trim().is_empty()) {
+        words += &format!("    {}\n", safe::line(about));
+    }
+    for argument in &prompt.arguments {
+        let need = if argument.required { ", required" } else { "" };
+        let texts = [argument.description.as_deref(), argument.title.as_deref()];
+        let about = texts.into_iter().flatten().find(|it| !it.trim().is_empty());
+        let about = about.map(|it| format!(": {}", safe::line(it))).unwrap_or_default();
+        words += &format!("  {}=string{need}{about}", safe::line(&argument.name));
+        words.push('\n');
+    }
+    words
 }

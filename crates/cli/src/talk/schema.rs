@@ -4,7 +4,6 @@
 //! A schema comes from the server and is not trusted: its size, the depth that is looked into and the number
 //! of steps are bounded, and the code that prints its words makes them harmless.
 
-mod choices;
 mod field;
 mod names;
 mod tree;
@@ -14,7 +13,7 @@ use std::cell::Cell;
 use ridethrough::Json;
 
 use crate::secrets;
-pub(super) use choices::AllowedValue;
+pub(super) use field::AllowedValue;
 pub(super) use names::{NameVerdict, SENT, check_names};
 use tree::Tree;
 

@@ -4,19 +4,22 @@
 //! wait without trouble; on a terminal a line counts the seconds instead. With `-v` every fault is shown as
 //! it happens.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough::Client;
-use ridethrough::event::{Event, Events, Seen};
+use ridethrough::error::{Audience, Reason};
+use ridethrough::event::{Event, Events, Moment, Seen};
 use ridethrough::wording::{self, Weight, Wording};
 use ridethrough_terminal::stderr::Terminal;
 use ridethrough_terminal::stray_line::StrayLine;
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, interval};
+use tokio::time::{Instant, interval, timeout};
 
-use super::told_event;
+use crate::options::Settings;
 use crate::safe;
+use crate::secrets;
 use crate::server::target::Target;
 
 /// Watches a client until it is closed, or until the task is aborted.
@@ -73,7 +76,7 @@ impl Teller {
 
     fn see(&mut self, seen: &Seen) {
         let (at, Wording { weight, words, .. }) = match seen {
-            Seen::Event { at, event } => (*at, told_event::wording_of(event, *at)),
+            Seen::Event { at, event } => (*at, wording_of(event, *at)),
             Seen::Missed(count) => {
                 return self.terminal.say(&format!("{count} events were missed"));
             }
@@ -127,6 +130,59 @@ impl Teller {
     }
 }
 
+/// Returns the wording of an event.
+pub(super) fn wording_of(event: &Event, at: Moment) -> Wording {
+    let mut wording = wording::to(Audience::CommandLine, event, at);
+    if let Some(said) = said_in(event) {
+        let masked = format!("`{}`", secrets::masked(said));
+        wording.words = wording.words.replace(&format!("`{said}`"), &masked);
+    }
+    wording
+}
+
+/// Returns the server's words in an event.
+fn said_in(event: &Event) -> Option<&str> {
+    match event {
+        Event::QuestionIgnored { method } => Some(method),
+        Event::ToolDropped { tool, .. } => Some(tool),
+        Event::Hiccup { reason, .. }
+        | Event::NotificationDropped { reason }
+        | Event::SessionRenewalFailed { reason, .. } => match reason {
+            Reason::Elsewhere(words) | Reason::Said(words) => Some(words),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Waits until a token that is being renewed is stored: the next command needs it.
+pub(super) async fn wait_for_renewal(settings: &Settings, terminal: &Terminal) {
+    let mut renewed = pin!(settings.renewals_ended());
+    if timeout(SILENCE, &mut renewed).await.is_err() {
+        terminal.say("done; waiting for a token that is being renewed");
+        // After this time the authorization server's answer is lost.
+        let _ = timeout(LONGEST_RENEWAL, renewed).await;
+    }
+}
+
 /// The longest time without a line about what goes on.
 const SILENCE: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(250);
+/// The longest wait. A refresh takes 10 s at most, its repetition 10 s more, and the lock may take as long
+/// again.
+const LONGEST_RENEWAL: Duration = Duration::from_secs(40);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_server_are_masked_and_ours_are_not() {
+        secrets::keep("https://example.com/mcp", &[("authorization", "server")]);
+        let event = Event::QuestionIgnored { method: "a server".into() };
+
+        let words = wording_of(&event, Moment::START).words;
+
+        assert_eq!(words, "the server asked `a ...`, which a stateless one may not");
+    }
+}

@@ -5,16 +5,16 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use ridethrough::Json;
 use ridethrough::model::Tool;
 
 use super::questions::{self, Asking};
-use super::schema::SchemaDocument;
+use super::schema::{SchemaDocument, check_names};
 use super::{Common, Talk, ended_as_swapped, joined, nearest_tool, talk_asked, tool_page};
 use crate::ending::exit::Exit;
 use crate::misuse::Misuse;
 use crate::out::{self, Colour, painted, wrapped};
-use crate::safe;
-use crate::secrets;
+use crate::{safe, secrets};
 
 /// The arguments of `ridethrough tools`.
 #[derive(clap::Args)]
@@ -129,6 +129,40 @@ fn nature(tool: &Tool) -> Option<&'static str> {
         () if says(hints.destructive_hint) => Some("may destroy"),
         () => None,
     }
+}
+
+/// The result of a rehearsal.
+pub struct SchemaRehearsal {
+    /// What would be shown of the schema.
+    pub shown: String,
+    /// The arguments that would be sent, unless the words are refused.
+    pub arguments: Option<String>,
+    /// Why nothing would be sent.
+    pub faults: Vec<String>,
+    /// Warnings about arguments that would be sent nevertheless.
+    pub warnings: Vec<String>,
+}
+
+/// Shows a schema, and gives words its types; `None` if it is not JSON.
+pub fn rehearse_schema(schema: &str, words: &[String]) -> Option<SchemaRehearsal> {
+    let schema = Json::new(schema.to_owned()).ok()?;
+    let document = SchemaDocument::new(&schema);
+    let shown = arguments(&document);
+    let typed = super::arguments::read(words).ok()?;
+    let built = typed.map_err(|fault| vec![fault]).and_then(|it| it.by(document.schema()));
+    let (json, origins) = match built {
+        Ok(built) => built,
+        Err(faults) => {
+            return Some(SchemaRehearsal { shown, arguments: None, faults, warnings: Vec::new() });
+        }
+    };
+    let verdict = check_names(&document, &json, &origins);
+    Some(SchemaRehearsal {
+        shown,
+        arguments: Some(json.as_str().to_owned()),
+        faults: verdict.faults,
+        warnings: verdict.warnings,
+    })
 }
 
 /// The most arguments that are shown: more than a sensible tool has.

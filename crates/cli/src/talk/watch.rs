@@ -8,12 +8,13 @@ use anyhow::Result;
 use ridethrough::Error;
 use ridethrough::error::{Delivery, Kind, Reason};
 use ridethrough::event::{Event, Events, Moment, Notifications, Seen};
+use ridethrough::model::LogLevel;
 use ridethrough_config::values::seconds;
 use tokio::time::{Instant, Interval, interval, sleep_until};
 
-use super::log::Level;
 use super::questions::{Asking, Flags};
 use super::{Common, Talk, talk_asked};
+use crate::choices::{LEVELS, one_of};
 use crate::ending::exit::Exit;
 use crate::safe;
 use repeats::{RepeatTold, Repeats};
@@ -32,8 +33,8 @@ pub(crate) struct WatchArgs {
     #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
     time: Option<Duration>,
     /// Ask the server for its log, from this level on
-    #[arg(long, value_name = "LEVEL")]
-    log: Option<Level>,
+    #[arg(long, value_name = "LEVEL", value_parser = one_of(&LEVELS))]
+    log: Option<LogLevel>,
 }
 
 pub(super) fn play(args: &WatchArgs) -> Result<ExitCode> {

@@ -20,6 +20,7 @@ use crate::hosts::file::{File, Trust, Unread};
 use crate::hosts::line::ProgramLine;
 use crate::hosts::reach::Reached;
 use crate::hosts::{ConfigPlace, ConfigScope, Folders};
+use crate::values::{DOUBT_FORMS, DOUBT_REPEATS};
 use crate::{folders, values};
 
 /// A config file of the gateway.
@@ -102,32 +103,25 @@ impl Reading<'_> {
     fn read(&mut self, folders: &Folders) -> GatewayFile {
         let file = self.file;
         let gateway = file.document.root.get("gateway");
-        let children = gateway.and_then(|it| self.number(it, "children", 1..=10_000));
-        let access = self.access(gateway, file.place.path.parent());
-        let public_url = self.public_url(gateway);
-        let login_needs_token = gateway.is_some_and(|it| self.flag(it, "login_needs_token"));
-        let doubt = gateway.and_then(|it| self.choice(it, "doubt", &FORMS));
-        let doubt_repeat = gateway.and_then(|it| self.choice(it, "doubt_repeat", &REPEATS));
-        let mut servers = Vec::new();
-        let mut disabled = Vec::new();
+        let mut read = GatewayFile {
+            children: gateway.and_then(|it| self.number(it, "children", 1..=10_000)),
+            access: self.access(gateway, file.place.path.parent()),
+            public_url: self.public_url(gateway),
+            login_needs_token: gateway.is_some_and(|it| self.flag(it, "login_needs_token")),
+            doubt: gateway.and_then(|it| self.choice(it, "doubt", &DOUBT_FORMS)),
+            doubt_repeat: gateway.and_then(|it| self.choice(it, "doubt_repeat", &DOUBT_REPEATS)),
+            servers: Vec::new(),
+            disabled: Vec::new(),
+        };
         // Servers that a host keeps for one project are not for a gateway.
         for entry in file.entries.iter().filter(|it| it.project.is_none()) {
             if entry.is_disabled {
-                disabled.push(entry.name.clone());
-                continue;
+                read.disabled.push(entry.name.clone());
+            } else {
+                read.servers.extend(self.server(entry, folders));
             }
-            servers.extend(self.server(entry, folders));
         }
-        GatewayFile {
-            children,
-            access,
-            public_url,
-            login_needs_token,
-            doubt,
-            doubt_repeat,
-            servers,
-            disabled,
-        }
+        read
     }
 
     fn server(&mut self, entry: &Entry, folders: &Folders) -> Option<GatewayServer> {
@@ -247,10 +241,6 @@ impl Reading<'_> {
 fn is_gateway(entry: &Entry) -> bool {
     matches!(&entry.kind, EntryKind::Local(local) if ProgramLine::read(local) == ProgramLine::Gateway)
 }
-
-const FORMS: [(&str, DoubtForm); 2] = [("error", DoubtForm::Error), ("result", DoubtForm::Result)];
-const REPEATS: [(&str, DoubtRepeat); 2] =
-    [("allow", DoubtRepeat::Allow), ("hold", DoubtRepeat::Hold)];
 
 #[cfg(test)]
 pub(crate) mod tests {

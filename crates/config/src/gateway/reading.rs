@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::document::tree::{Broken, Node, Value};
 use crate::hosts::{File, Trust};
+use crate::values;
 
 /// A file that is being read, and what was found wrong with it.
 pub(crate) struct Reading<'a> {
@@ -18,15 +19,15 @@ impl Reading<'_> {
         &mut self,
         node: &Node,
         key: &str,
-        among: &[(&str, T)],
+        among: &[(&'static str, T, &'static str)],
     ) -> Option<T> {
         let given = node.get(key)?;
-        let named = given.text().and_then(|text| among.iter().find(|(name, _)| *name == text));
+        let named = given.text().and_then(|text| values::named(among, text));
         if named.is_none() {
-            let names: Vec<_> = among.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+            let names: Vec<_> = among.iter().map(|(name, ..)| format!("\"{name}\"")).collect();
             self.fault(given.span.start, &format!("`{key}` must be {}", names.join(" or ")));
         }
-        named.map(|(_, choice)| *choice)
+        named
     }
 
     pub(crate) fn texts(&mut self, node: &Node, key: &str) -> Vec<String> {

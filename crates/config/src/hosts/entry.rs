@@ -199,7 +199,7 @@ pub(crate) fn meant_key(key: &str) -> Option<&'static str> {
     let of_hosts =
         || LOCAL.iter().chain(&URLS).chain(&KNOWN).chain(&TYPES).chain(&SWITCHES).copied();
     // Keys of hosts such as `alwaysAllow` resemble those of the gateway, and are not meant as one.
-    if of_hosts().chain(GATEWAY).any(|it| it == key) {
+    if of_hosts().chain(GATEWAY_KEYS).any(|it| it == key) {
         return None;
     }
     near::nearest(key, of_hosts()).first().copied()
@@ -237,7 +237,7 @@ const KNOWN: [&str; 4] = ["headers", "http_headers", "env_http_headers", "bearer
 const LOCAL: [&str; 4] = ["command", "args", "cwd", "env"];
 const SWITCHES: [&str; 2] = ["disabled", "enabled"];
 /// What only the gateway knows of a server.
-const GATEWAY: [&str; 15] = [
+pub(crate) const GATEWAY_KEYS: [&str; 15] = [
     "allow",
     "deny",
     "hide",

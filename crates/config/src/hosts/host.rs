@@ -7,28 +7,20 @@ use crate::hosts::variables::Dialect;
 
 /// A program that reads a config file and starts or reaches MCP servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the program of that name")]
 pub enum Host {
-    /// Claude Code.
     ClaudeCode,
-    /// Claude Desktop.
     ClaudeDesktop,
-    /// Codex.
     Codex,
-    /// Copilot CLI.
     Copilot,
-    /// Cursor.
     Cursor,
-    /// Gemini CLI.
     GeminiCli,
     /// A file of another name, which is still read if it looks like one of these.
     Other,
     /// This program: `ridethrough.toml` names servers, too.
     Ridethrough,
-    /// VS Code.
     VsCode,
-    /// Windsurf.
     Windsurf,
-    /// Zed.
     Zed,
 }
 
@@ -54,68 +46,45 @@ impl Host {
 
     /// Returns the host of this short name.
     pub fn named(word: &str) -> Option<Self> {
-        ALL.into_iter().find(|host| host.word() == word)
+        HOSTS.iter().find(|(_, name, ..)| *name == word).map(|(host, ..)| *host)
     }
 
     /// Returns the short name, for command lines and JSON.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::Codex => "codex",
-            Self::Copilot => "copilot",
-            Self::Cursor => "cursor",
-            Self::GeminiCli => "gemini-cli",
-            Self::Other => "other",
-            Self::Ridethrough => "ridethrough",
-            Self::VsCode => "vscode",
-            Self::Windsurf => "windsurf",
-            Self::Zed => "zed",
-        }
+    pub fn word(self) -> &'static str {
+        self.facts().0
     }
 
     /// Returns how variables are written in the host's files.
-    pub(crate) const fn dialect(self) -> Dialect {
-        match self {
-            Self::ClaudeCode | Self::Ridethrough => Dialect::Shell,
-            Self::ClaudeDesktop | Self::Codex | Self::Zed => Dialect::None,
-            Self::GeminiCli => Dialect::Dollar,
-            Self::Cursor | Self::VsCode | Self::Windsurf => Dialect::Editor,
-            Self::Copilot | Self::Other => Dialect::Any,
-        }
+    pub(crate) fn dialect(self) -> Dialect {
+        self.facts().2
+    }
+
+    fn facts(self) -> (&'static str, &'static str, Dialect) {
+        let row = HOSTS.iter().find(|(host, ..)| *host == self);
+        let (_, word, name, dialect) = row.expect("each host has a row");
+        (word, name, *dialect)
     }
 }
 
 impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ClaudeCode => "Claude Code",
-            Self::ClaudeDesktop => "Claude Desktop",
-            Self::Codex => "Codex",
-            Self::Copilot => "Copilot CLI",
-            Self::Cursor => "Cursor",
-            Self::GeminiCli => "Gemini CLI",
-            Self::Other => "Config file",
-            Self::Ridethrough => "ridethrough",
-            Self::VsCode => "VS Code",
-            Self::Windsurf => "Windsurf",
-            Self::Zed => "Zed",
-        })
+        f.write_str(self.facts().1)
     }
 }
 
-const ALL: [Host; 11] = [
-    Host::ClaudeCode,
-    Host::ClaudeDesktop,
-    Host::Codex,
-    Host::Copilot,
-    Host::Cursor,
-    Host::GeminiCli,
-    Host::Other,
-    Host::Ridethrough,
-    Host::VsCode,
-    Host::Windsurf,
-    Host::Zed,
+/// Each host with its short name, its name, and how variables are written in its files.
+const HOSTS: [(Host, &str, &str, Dialect); 11] = [
+    (Host::ClaudeCode, "claude-code", "Claude Code", Dialect::Shell),
+    (Host::ClaudeDesktop, "claude-desktop", "Claude Desktop", Dialect::None),
+    (Host::Codex, "codex", "Codex", Dialect::None),
+    (Host::Copilot, "copilot", "Copilot CLI", Dialect::Any),
+    (Host::Cursor, "cursor", "Cursor", Dialect::Editor),
+    (Host::GeminiCli, "gemini-cli", "Gemini CLI", Dialect::Dollar),
+    (Host::Other, "other", "Config file", Dialect::Any),
+    (Host::Ridethrough, "ridethrough", "ridethrough", Dialect::Shell),
+    (Host::VsCode, "vscode", "VS Code", Dialect::Editor),
+    (Host::Windsurf, "windsurf", "Windsurf", Dialect::Editor),
+    (Host::Zed, "zed", "Zed", Dialect::None),
 ];
 
 #[cfg(test)]
@@ -134,6 +103,6 @@ mod tests {
         assert_eq!(of("/home/me/.config/zed/settings.json"), Host::Zed);
         assert_eq!(of("work/.zed/settings.json"), Host::Zed);
         assert_eq!(of("mcp.json"), Host::Other);
-        assert!(ALL.into_iter().all(|host| Host::named(host.word()) == Some(host)));
+        assert!(HOSTS.iter().all(|(host, ..)| Host::named(host.word()) == Some(*host)));
     }
 }

@@ -5,6 +5,7 @@ use secrecy::ExposeSecret;
 
 use crate::hosts::entry::{Local, PlacedText};
 use crate::hosts::other::Other;
+use crate::login::LoginFlags;
 
 /// The program that a command line starts.
 #[derive(Debug, PartialEq, Eq)]
@@ -98,12 +99,17 @@ impl Request {
         let text = |at: usize| args.get(at).map(|word| word.text.expose_secret());
         let mut at = own;
         while let Some(word) = text(at) {
-            let known = FLAGS.iter().chain(more).find(|(name, ..)| *name == word);
+            let known = FLAGS.iter().chain(more).find(|(name, ..)| *name == word).copied();
+            let known = known.or_else(|| {
+                let (name, takes_value) = LoginFlags::find(word, !more.is_empty())?;
+                let takes = if takes_value { Takes::Value } else { Takes::Nothing };
+                Some((name, takes, FlagMeaning::OAuth))
+            });
             let value = at + 1;
-            if let Some(&(name, Takes::Value, meaning)) = known.filter(|_| value < args.len()) {
+            if let Some((name, Takes::Value, meaning)) = known.filter(|_| value < args.len()) {
                 request.flags.push(Flag { at, name, value: Some(value), meaning });
                 at = value;
-            } else if let Some(&(name, Takes::Nothing, meaning)) = known {
+            } else if let Some((name, Takes::Nothing, meaning)) = known {
                 request.flags.push(Flag { at, name, value: None, meaning });
             } else if request.url.is_none() && !word.starts_with('-') {
                 request.url = Some(at);
@@ -188,15 +194,8 @@ enum Takes {
 /// The name of a flag, whether it takes a value, and what it means.
 type KnownFlag = (&'static str, Takes, FlagMeaning);
 
-/// Flags that only our own bridge has.
-const OURS: [KnownFlag; 19] = [
-    ("--allow-near-issuer", Takes::Nothing, FlagMeaning::OAuth),
-    ("--assume-pkce", Takes::Nothing, FlagMeaning::OAuth),
-    ("--callback-host", Takes::Value, FlagMeaning::OAuth),
-    ("--callback-port", Takes::Value, FlagMeaning::OAuth),
-    ("--client-id", Takes::Value, FlagMeaning::OAuth),
-    ("--client-name", Takes::Value, FlagMeaning::OAuth),
-    ("--client-secret-env", Takes::Value, FlagMeaning::OAuth),
+/// Flags that only our own bridge has, beside those of a login.
+const OURS: [KnownFlag; 10] = [
     ("--hint", Takes::Value, FlagMeaning::Same),
     ("--max-message", Takes::Value, FlagMeaning::Same),
     ("--no-catalogue", Takes::Nothing, FlagMeaning::Same),
@@ -204,45 +203,30 @@ const OURS: [KnownFlag; 19] = [
     ("--profile", Takes::Value, FlagMeaning::Same),
     ("--repeat", Takes::Value, FlagMeaning::Same),
     ("--repeatable", Takes::Value, FlagMeaning::Same),
-    ("--scope", Takes::Value, FlagMeaning::OAuth),
     ("--timeout", Takes::Value, FlagMeaning::Same),
-    ("--trust-issuer", Takes::Value, FlagMeaning::OAuth),
     ("--verbose", Takes::Nothing, FlagMeaning::Same),
     ("-v", Takes::Nothing, FlagMeaning::Same),
 ];
 
-/// The flags of mcp-remote 0.15, and ours. An unknown flag is a stray argument, and the line is left alone.
-const FLAGS: [KnownFlag; 30] = [
+/// The flags of mcp-remote 0.15, and ours, beside those of a login. An unknown flag is a stray argument, and the line is left alone.
+const FLAGS: [KnownFlag; 17] = [
     ("--allow-http", Takes::Nothing, FlagMeaning::Same),
-    ("--auth-timeout", Takes::Value, FlagMeaning::OAuth),
-    ("--authorize-param", Takes::Value, FlagMeaning::OAuth),
     ("--bearer-env", Takes::Value, FlagMeaning::Same),
     ("--body-timeout", Takes::Value, FlagMeaning::Needless),
-    ("--callback-path", Takes::Value, FlagMeaning::OAuth),
-    ("--client-credentials", Takes::Nothing, FlagMeaning::OAuth),
-    ("--client-metadata-url", Takes::Value, FlagMeaning::OAuth),
     ("--connect-timeout", Takes::Value, FlagMeaning::Same),
     ("--debug", Takes::Nothing, FlagMeaning::Same),
-    ("--device-code", Takes::Nothing, FlagMeaning::OAuth),
     ("--disable-cookies", Takes::Nothing, FlagMeaning::Needless),
-    ("--disable-resource-parameter", Takes::Nothing, FlagMeaning::OAuth),
     ("--enable-proxy", Takes::Nothing, FlagMeaning::Needless),
     ("--header", Takes::Value, FlagMeaning::Same),
     ("--header-file", Takes::Value, FlagMeaning::Same),
     ("--headers-timeout", Takes::Value, FlagMeaning::Needless),
-    ("--host", Takes::Value, FlagMeaning::OAuth),
     ("--ignore-tool", Takes::Value, FlagMeaning::Same),
     ("--ipv4", Takes::Nothing, FlagMeaning::Needless),
     ("--keep-alive", Takes::Nothing, FlagMeaning::Needless),
     ("--ping-interval", Takes::Value, FlagMeaning::Needless),
     ("--protocol", Takes::Value, FlagMeaning::Missing),
-    ("--resource", Takes::Value, FlagMeaning::OAuth),
     ("--silent", Takes::Nothing, FlagMeaning::Same),
-    ("--static-oauth-client-info", Takes::Value, FlagMeaning::OAuth),
-    ("--static-oauth-client-metadata", Takes::Value, FlagMeaning::OAuth),
-    ("--token-endpoint", Takes::Value, FlagMeaning::OAuth),
     ("--transport", Takes::Value, FlagMeaning::Same),
-    ("--use-id-token", Takes::Nothing, FlagMeaning::OAuth),
 ];
 
 #[cfg(test)]

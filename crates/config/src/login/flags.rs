@@ -45,7 +45,8 @@ impl LoginFlags {
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (word.as_str(), None),
             };
-            let known = FLAGS.iter().find(|(known, alias, _)| *known == name || *alias == name);
+            let known =
+                FLAGS.iter().find(|(ours, theirs, _)| *ours == name || *theirs == Some(name));
             let &(name, _, takes) = known.ok_or(UNUSABLE)?;
             let is_fit = |it: &String| *it == "-" || !it.starts_with('-');
             let value = match (takes, behind) {
@@ -62,6 +63,15 @@ impl LoginFlags {
             return Err(UNUSABLE.to_owned());
         }
         Ok(flags)
+    }
+
+    /// Returns a flag of a login by its name in a line of mcp-remote, or of our bridge, and whether a value follows it.
+    pub(crate) fn find(name: &str, is_ours: bool) -> Option<(&'static str, bool)> {
+        FLAGS.iter().find_map(|(ours, theirs, takes)| {
+            let names = theirs.iter().chain(Some(ours).filter(|_| is_ours));
+            let known = names.copied().find(|it| *it == name)?;
+            Some((known, *takes != FlagTakes::Nothing))
+        })
     }
 
     fn take(&mut self, name: &str, value: String) -> Option<()> {
@@ -204,29 +214,29 @@ enum FlagTakes {
     Several,
 }
 
-/// The flags, each with another name for it, or its own again.
-const FLAGS: [(&str, &str, FlagTakes); 21] = [
-    ("--allow-near-issuer", "--allow-near-issuer", FlagTakes::Nothing),
-    ("--assume-pkce", "--assume-pkce", FlagTakes::Nothing),
-    ("--authorize-param", "--authorize-param", FlagTakes::Several),
-    ("--callback-host", "--host", FlagTakes::One),
-    ("--callback-path", "--callback-path", FlagTakes::One),
-    ("--callback-port", "--callback-port", FlagTakes::One),
-    ("--client-credentials", "--client-credentials", FlagTakes::Nothing),
-    ("--client-id", "--client-id", FlagTakes::One),
-    ("--client-metadata-url", "--client-metadata-url", FlagTakes::One),
-    ("--client-name", "--client-name", FlagTakes::One),
-    ("--client-secret-env", "--client-secret-env", FlagTakes::One),
-    ("--device-code", "--device-code", FlagTakes::Nothing),
-    ("--disable-resource-parameter", "--disable-resource-parameter", FlagTakes::Nothing),
-    ("--login-timeout", "--auth-timeout", FlagTakes::One),
-    ("--resource", "--resource", FlagTakes::One),
-    ("--scope", "--scope", FlagTakes::Several),
-    ("--static-oauth-client-info", "--static-oauth-client-info", FlagTakes::One),
-    ("--static-oauth-client-metadata", "--static-oauth-client-metadata", FlagTakes::One),
-    ("--token-endpoint", "--token-endpoint", FlagTakes::One),
-    ("--trust-issuer", "--trust-issuer", FlagTakes::One),
-    ("--use-id-token", "--use-id-token", FlagTakes::Nothing),
+/// The flags, each with the name that mcp-remote has for it, if it has any.
+const FLAGS: [(&str, Option<&str>, FlagTakes); 21] = [
+    ("--allow-near-issuer", None, FlagTakes::Nothing),
+    ("--assume-pkce", None, FlagTakes::Nothing),
+    ("--authorize-param", Some("--authorize-param"), FlagTakes::Several),
+    ("--callback-host", Some("--host"), FlagTakes::One),
+    ("--callback-path", Some("--callback-path"), FlagTakes::One),
+    ("--callback-port", None, FlagTakes::One),
+    ("--client-credentials", Some("--client-credentials"), FlagTakes::Nothing),
+    ("--client-id", None, FlagTakes::One),
+    ("--client-metadata-url", Some("--client-metadata-url"), FlagTakes::One),
+    ("--client-name", None, FlagTakes::One),
+    ("--client-secret-env", None, FlagTakes::One),
+    ("--device-code", Some("--device-code"), FlagTakes::Nothing),
+    ("--disable-resource-parameter", Some("--disable-resource-parameter"), FlagTakes::Nothing),
+    ("--login-timeout", Some("--auth-timeout"), FlagTakes::One),
+    ("--resource", Some("--resource"), FlagTakes::One),
+    ("--scope", None, FlagTakes::Several),
+    ("--static-oauth-client-info", Some("--static-oauth-client-info"), FlagTakes::One),
+    ("--static-oauth-client-metadata", Some("--static-oauth-client-metadata"), FlagTakes::One),
+    ("--token-endpoint", Some("--token-endpoint"), FlagTakes::One),
+    ("--trust-issuer", None, FlagTakes::One),
+    ("--use-id-token", Some("--use-id-token"), FlagTakes::Nothing),
 ];
 const UNUSABLE: &str = "a flag of its login cannot be used";
 /// How long a person may be waited for.

@@ -12,7 +12,7 @@ use crate::address;
 use crate::document::ConfigDocument;
 use crate::document::tree::{Node, Value};
 use crate::hosts::Host;
-use crate::hosts::entry::{Entry, EntryKind, Local, Remote, Transport, entries};
+use crate::hosts::entry::{Entry, EntryKind, GATEWAY_KEYS, Local, Remote, Transport, entries};
 use crate::hosts::file::File;
 use crate::hosts::line::{FlagMeaning, ProgramLine, Request};
 use crate::hosts::reach::{Reached, reach};
@@ -108,7 +108,9 @@ impl ServerTable {
 
     /// Keeps what was already written for a gateway.
     fn take_own_keys(&mut self, node: &Node) {
-        for name in OWN_KEYS {
+        // Filters are read by themselves.
+        let keys = GATEWAY_KEYS.into_iter().filter(|it| !["allow", "deny"].contains(it));
+        for name in keys {
             if let Some(value) = node.get(name).and_then(toml) {
                 self.keys.push((name, value));
                 self.without.retain(|it| it != name);
@@ -350,21 +352,6 @@ const KNOWN: [&str; 20] = [
     "type",
     "url",
     "description",
-];
-/// Keys that only a gateway knows, beside the filters.
-const OWN_KEYS: [&str; 12] = [
-    "hide",
-    "hints",
-    "idle",
-    "links",
-    "pin",
-    "places",
-    "prefix",
-    "queue",
-    "read_only",
-    "rename",
-    "repeat",
-    "share",
 ];
 /// Flags of a bridge that the gateway understands, or that are about a bridge only.
 const UNDERSTOOD: [&str; 12] = [

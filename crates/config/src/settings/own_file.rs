@@ -10,7 +10,7 @@ use ridethrough_terminal::misuse::Misuse;
 use toml::{Table, Value};
 
 use crate::hosts::entry::meant_key;
-use crate::settings::{ERAS, KEYS, Layer, POLICIES, VERBOSE};
+use crate::settings::{ERA, KEYS, Layer, POLICY, VERBOSE};
 use crate::values::{SECONDS, SIZES};
 
 /// Reads a file; a missing file has no settings.
@@ -76,9 +76,9 @@ fn words(key: &str, value: Value) -> Result<Vec<String>, &'static str> {
         (_, Value::String(text)) => Ok(vec![text]),
         ("bearer-env", _) => Err("must be the name of a variable, a string"),
         ("cacert", _) => Err("must be the name of a file, a string"),
-        ("era", _) => Err(ERAS),
+        ("era", _) => Err(ERA),
         ("max-message", _) => Err(SIZES),
-        ("policy", _) => Err(POLICIES),
+        ("policy", _) => Err(POLICY),
         _ => Err("must be the name of an account, a string"),
     }
 }

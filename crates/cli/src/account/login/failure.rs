@@ -9,9 +9,8 @@ use ridethrough_oauth_core::discovery::DiscoveryError;
 use ridethrough_oauth_core::registration::RegistrationError;
 use ridethrough_oauth_core::token_answer::TokenError;
 
-use crate::ending::exit::Exit;
+use crate::ending::exit::{Exit, Trouble};
 use crate::ending::next_step::Spoken;
-use crate::ending::trouble::Trouble;
 use crate::safe;
 
 /// Returns what a person is told about a failed login.

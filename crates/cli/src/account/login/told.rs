@@ -70,8 +70,7 @@ impl LoginTold {
     /// Returns the lines for a person as soon as they are logged in.
     pub(crate) fn lines(&self) -> Vec<String> {
         let Some(grant) = &self.grant else { return Vec::new() };
-        let who =
-            if grant.profile.is_empty() { String::new() } else { format!(" as {}", grant.profile) };
+        let who = grant.who();
         let issuer = grant.issuer.as_deref().unwrap_or("nobody");
         let mut lines = vec![format!(
             "logged in to {}{who}: issued by {issuer}, {}",

@@ -5,13 +5,12 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use ridethrough_config::hosts::{ConfigScope, File, Folders};
+use ridethrough_config::hosts::{ConfigScope, Folders};
 use ridethrough_config::moving::{MovePlan, MoveVerdict, OwnFile};
 
-use super::super::servers_of;
-
-use super::{MovedFile, told};
-use crate::consent::agreement;
+use super::super::{read, servers_of};
+use super::{MovedFile, report};
+use crate::consent::is_agreed;
 use crate::misuse::Misuse;
 use crate::out;
 use crate::safe;
@@ -28,18 +27,16 @@ pub(crate) struct InitArgs {
 pub(crate) fn play(args: &InitArgs) -> Result<ExitCode> {
     let mut own = OwnFile::read()?;
     let places = Folders::here().files().into_iter().filter(|it| it.scope == ConfigScope::User);
-    let mut plans: Vec<MovedFile> = places
-        .map(|place| match File::read(place.clone()) {
-            Ok(file) => Ok(MovePlan::of(file, |_| true)),
-            Err(why) => Err((place, why)),
-        })
-        .collect();
+    let read = places.map(read);
+    let mut plans: Vec<MovedFile> =
+        read.map(|file| file.map(|file| MovePlan::of(file, |_| true))).collect();
     plans.iter_mut().flatten().for_each(|plan| plan.place(&mut own));
     let is_new = |it: &MoveVerdict| matches!(it, MoveVerdict::Move(moved) if moved.is_new);
     let count = plans.iter().flatten().flat_map(|it| &it.verdicts).filter(|it| is_new(it)).count();
     let path = safe::path(&own.path);
     let is_colourful = out::is_colourful(&io::stdout());
-    out::print(|out| plans.iter().try_for_each(|plan| told::in_words(plan, is_colourful, out)))?;
+    let reports: Vec<_> = plans.iter().map(report).collect();
+    out::print(|out| reports.iter().try_for_each(|it| it.write(is_colourful, out)))?;
     if count == 0 {
         eprintln!("nothing to write: no host of this machine has a server that {path} lacks");
         return Ok(ExitCode::SUCCESS);
@@ -50,7 +47,7 @@ pub(crate) fn play(args: &InitArgs) -> Result<ExitCode> {
         hint: "`--yes` writes it without asking".to_owned(),
     };
     let question = format!("copy {} to {path}? yes or no [no]: ", servers_of(count));
-    if !args.yes && !agreement::is_given(&question, unasked)? {
+    if !args.yes && !is_agreed(&question, unasked)? {
         eprintln!("nothing was written");
         return Ok(ExitCode::SUCCESS);
     }

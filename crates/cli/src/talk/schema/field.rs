@@ -1,4 +1,4 @@
-//! Whether a value fits a field of a form, as far as the protocol lets a form ask
+//! The choices of a field of a form, with their titles, and whether a value fits it, as far as the protocol lets a form ask
 //! (`PrimitiveSchemaDefinition`, 2025-11-25): type, choices, bounds and formats.
 //!
 //! Whatever else a server writes into its form, it checks itself.
@@ -7,9 +7,40 @@ use ridethrough::Json;
 use serde_json::Value;
 
 use super::tree::Tree;
-use super::{Schema, is_of};
+use super::{LONGEST_TEXT, Schema, is_of, masked_and_cut};
+
+/// An allowed value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::talk) struct AllowedValue {
+    pub(in crate::talk) value: Json,
+    pub(in crate::talk) title: Option<String>,
+}
 
 impl Schema<'_> {
+    /// Returns the title for people.
+    pub(in crate::talk) fn title(self) -> Option<String> {
+        let title = self.node.member("title").and_then(Tree::text)?;
+        Some(masked_and_cut(title, LONGEST_TEXT))
+    }
+
+    /// Returns the only values that fit, if the schema names them: by `enum`, with the titles of `enumNames`,
+    /// or by alternatives that are a `const` each.
+    pub(in crate::talk) fn choices(self) -> Option<Vec<AllowedValue>> {
+        let listed = self.node.member("enum").map(|values| self.listed(values.elements()));
+        let titled = || {
+            let forms = ["oneOf", "anyOf"].iter().find_map(|key| self.node.member(key))?;
+            forms.elements().iter().take(MOST_CHOICES).map(titled).collect()
+        };
+        listed.or_else(titled).filter(|choices: &Vec<_>| !choices.is_empty())
+    }
+
+    fn listed(self, values: &[Tree]) -> Vec<AllowedValue> {
+        let titles = self.node.member("enumNames").map_or(&[][..], Tree::elements);
+        let titles = titles.iter().map(Tree::text).chain(std::iter::repeat(None));
+        let choices = values.iter().zip(titles).take(MOST_CHOICES);
+        choices.filter_map(|(value, title)| choice(value, title)).collect()
+    }
+
     /// Whether the value fits, as far as is known here.
     pub(in crate::talk) fn admits(self, value: &Json) -> bool {
         let types = self.types();
@@ -91,3 +122,15 @@ fn is_date(text: &str) -> bool {
     };
     text.len() == "2026-02-28".len() && parts.is_some_and(is_day)
 }
+
+fn titled(form: &Tree) -> Option<AllowedValue> {
+    choice(form.member("const")?, form.member("title").and_then(Tree::text))
+}
+
+fn choice(value: &Tree, title: Option<&str>) -> Option<AllowedValue> {
+    let value = Json::new(value.json()).ok()?;
+    Some(AllowedValue { value, title: title.map(|it| masked_and_cut(it, LONGEST_TEXT)) })
+}
+
+/// The most choices that are offered; the check of the whole form refuses values beyond them.
+const MOST_CHOICES: usize = 500;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Schema, SchemaDocument, tree::Tree};
 use crate::near;
 use crate::secrets;
-use crate::talk::arguments::Origins;
+use crate::talk::origins::Origins;
 
 /// The result of checking the names of arguments, each with its place.
 #[derive(Default)]

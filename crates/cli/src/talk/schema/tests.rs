@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::talk::arguments::Origins;
+use crate::talk::origins::Origins;
 
 #[test]
 fn what_is_missing_is_told_with_its_type_and_its_description() {

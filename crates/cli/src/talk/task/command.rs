@@ -10,7 +10,7 @@ use ridethrough::task::Task;
 
 use super::super::ending::Hint;
 use super::super::questions::{Asking, Flags};
-use super::super::{Common, Talk, call, joined, talk, talk_asked};
+use super::super::{Common, Talk, content, joined, talk, talk_asked};
 use crate::ending::exit::Exit;
 use crate::misuse::Misuse;
 use crate::safe;
@@ -89,7 +89,7 @@ impl Named {
     async fn result(&self, talk: &Talk) -> Result<Exit> {
         let task = self.found(talk).await?;
         let result = talk.followed(&task).await.with_context(|| unknown(talk))?;
-        call::print(talk, &result, None, "the task")
+        content::print(talk, &result, None, "the task")
     }
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::safe;
 use crate::secrets;
-use crate::talk::told_event;
+use crate::talk::teller;
 
 /// Something that `watch` saw, and when.
 pub(super) struct Sight {
@@ -54,7 +54,7 @@ pub(super) struct LastStatus {
 
 impl Sight {
     pub(super) fn event(at: Moment, event: &Event) -> Self {
-        let news = told_event::wording_of(event, at);
+        let news = teller::wording_of(event, at);
         Self { at, what: What::Event { event: news.name, text: news.words } }
     }
 

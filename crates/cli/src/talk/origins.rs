@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// The words that arguments come from.
 #[derive(Default)]
-pub(in crate::talk) struct Origins {
+pub(super) struct Origins {
     /// The place of a word's value, as a JSON pointer, and the word.
     words: Vec<(String, String)>,
     /// The arguments, if they were typed as one object.
@@ -23,7 +23,7 @@ impl Origins {
     }
 
     /// Returns what was typed for the value at this place.
-    pub(in crate::talk) fn typed(&self, pointer: &str) -> Option<String> {
+    pub(super) fn typed(&self, pointer: &str) -> Option<String> {
         let is_in = |at: &str| {
             pointer.strip_prefix(at).is_some_and(|it| it.is_empty() || it.starts_with('/'))
         };
