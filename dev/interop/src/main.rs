@@ -10,6 +10,7 @@ mod bench;
 mod catalog;
 mod checks;
 mod chromium;
+mod deeds;
 mod gateway;
 mod host;
 mod install;

@@ -2,37 +2,22 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::local::running;
 use crate::bench::Bench;
-use crate::host::Host;
-use crate::partner::{ROOT, SAMPLED, Verdict, expect, words};
+use crate::deeds::has;
+use crate::partner::{ROOT, Verdict, expect, words};
 use ridethrough_testkit::process::signal;
 
 pub(super) async fn through_the_bridge_a_host_finds_tools_resources_and_prompts(
     bench: Bench,
 ) -> Verdict {
     let mut host = bench.host().await?;
-    let (resource, said) = bench.surface.listed();
-    let (prompt, arguments, filled_in) = bench.surface.prompt();
 
-    let tools = host.does(json!({ "do": "list", "what": "tools" })).await?;
-    let resources = host.does(json!({ "do": "list", "what": "resources" })).await?;
-    let prompts = host.does(json!({ "do": "list", "what": "prompts" })).await?;
-    let read = host.does(json!({ "do": "read", "uri": resource })).await?;
-    let filled =
-        host.does(json!({ "do": "prompt", "name": prompt, "arguments": arguments })).await?;
+    host.finds_all(bench.surface).await?;
     host.calls(bench.surface.echo("through the bridge")).await?;
-
-    for tool in bench.surface.tools() {
-        has(&tools, tool)?;
-    }
-    has(&resources, resource)?;
-    has(&prompts, prompt)?;
-    expect(read == said, || format!("`{resource}` says {read}"))?;
-    expect(filled == filled_in, || format!("the prompt is {filled}"))?;
     bench.leave(host);
     Ok(())
 }
@@ -43,15 +28,8 @@ pub(super) async fn through_the_bridge_progress_and_log_messages_reach_a_host(
     let mut host = bench.host().await?;
 
     host.does(json!({ "do": "level", "level": "warning" })).await?;
-    host.calls(bench.surface.slow(&bench.key("host-progress"), 4, 50)).await?;
-    host.calls(bench.surface.log()).await?;
-
-    let steps: Vec<_> =
-        host.told("progress").iter().map(|it| it["progress"].as_f64().unwrap_or(-1.0)).collect();
-    // An SDK that reads the last step together with the answer does not report it (TypeScript, version 1).
-    let all = [1.0, 2.0, 3.0, 4.0];
-    expect(steps.len() >= 3 && all.starts_with(&steps), || format!("told {steps:?}"))?;
-    logs_are_from_warning_on(&host).await?;
+    host.hears_progress(bench.surface, &bench.key("host-progress")).await?;
+    host.hears_logs(bench.surface).await?;
     bench.leave(host);
     Ok(())
 }
@@ -61,14 +39,9 @@ pub(super) async fn through_the_bridge_a_host_answers_what_the_server_asks(
 ) -> Verdict {
     let mut host = bench.host().await?;
 
-    let form = host.calls(bench.surface.ask_elicitation()).await?;
-    let sampled = host.calls(bench.surface.ask_sampling("the sea", SAMPLED)).await?;
+    host.fills_in_a_form(bench.surface).await?;
+    host.samples(bench.surface).await?;
     host.calls(bench.surface.ask_roots(ROOT)).await?;
-
-    for default in bench.surface.defaults() {
-        expect(form.contains(default), || format!("no `{default}` in `{form}`"))?;
-    }
-    expect(sampled.contains("the sea"), || format!("got `{sampled}`"))?;
     bench.leave(host);
     Ok(())
 }
@@ -132,8 +105,7 @@ pub(super) async fn through_the_bridge_a_host_does_not_notice_that_the_session_i
 
     host.calls(bench.surface.count("host-lost", 0)).await?;
     bench.ran_once("host-lost")?;
-    host.calls(bench.surface.log()).await?;
-    logs_are_from_warning_on(&host).await
+    host.hears_logs(bench.surface).await
 }
 
 pub(super) async fn through_the_bridge_a_host_that_starts_before_the_server_works_when_it_is_there(
@@ -188,18 +160,4 @@ pub(super) async fn through_the_bridge_nothing_is_left_after_a_host_has_closed(
         sleep(Duration::from_millis(20)).await;
     }
     Err("the bridge still runs".to_owned())
-}
-
-fn has(list: &Value, name: &str) -> Verdict {
-    let names = list.as_array().map(Vec::as_slice).unwrap_or_default();
-    expect(names.iter().any(|it| it == name), || format!("no `{name}` in {list}"))
-}
-
-/// Checks that log messages came, and none below the level that was asked for.
-async fn logs_are_from_warning_on(host: &Host) -> Verdict {
-    host.hears("notifications/message").await?;
-    let levels: Vec<_> =
-        host.told("notifications/message").iter().map(|it| it["level"].clone()).collect();
-    let is_wanted = |level: &Value| level == "warning" || level == "error";
-    expect(levels.iter().all(is_wanted), || format!("told {levels:?}"))
 }

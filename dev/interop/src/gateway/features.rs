@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use super::behind::Behind;
 use super::{HostRevision, ServerKind};
 use crate::host::Host;
-use crate::partner::{ROOT, SAMPLED, Verdict, expect};
+use crate::partner::{ROOT, Verdict, expect};
 use crate::proxy::{Order, Proxy};
 use crate::surface::Surface;
 
@@ -70,14 +70,14 @@ impl Feature {
         let done = match self {
             Self::Call => call(behind, host, key).await,
             Self::Cancel => cancel(behind, host, key).await,
-            Self::Form => form(host).await,
+            Self::Form => host.fills_in_a_form(OURS).await,
             Self::List => list(behind, host).await,
             Self::ListChange => list_change(host).await,
             Self::Log => log(host).await,
-            Self::Progress => progress(host, key).await,
+            Self::Progress => host.hears_progress(OURS, key).await,
             Self::Resume => return resume(behind, host, key).await,
             Self::Roots => host.calls(OURS.ask_roots(ROOT)).await.map(drop),
-            Self::Sampling => sampling(host).await,
+            Self::Sampling => host.samples(OURS).await,
             Self::Subscription => subscription(host).await,
             Self::Task => task(behind, host, key).await,
             Self::Url => return url(revision, host).await,
@@ -87,23 +87,7 @@ impl Feature {
 }
 
 async fn list(behind: &Behind, host: &mut Host) -> Verdict {
-    let (resource, said) = OURS.listed();
-    let (prompt, arguments, filled_in) = OURS.prompt();
-
-    let tools = host.does(json!({ "do": "list", "what": "tools" })).await?;
-    let resources = host.does(json!({ "do": "list", "what": "resources" })).await?;
-    let prompts = host.does(json!({ "do": "list", "what": "prompts" })).await?;
-    let read = host.does(json!({ "do": "read", "uri": resource })).await?;
-    let filled =
-        host.does(json!({ "do": "prompt", "name": prompt, "arguments": arguments })).await?;
-
-    for tool in OURS.tools() {
-        has(&tools, tool)?;
-    }
-    has(&resources, resource)?;
-    has(&prompts, prompt)?;
-    expect(read == said, || format!("`{resource}` says {read}"))?;
-    expect(filled == filled_in, || format!("the prompt is {filled}"))?;
+    host.finds_all(OURS).await?;
     speaks(behind)
 }
 
@@ -138,34 +122,9 @@ async fn call(behind: &Behind, host: &mut Host, key: &str) -> Verdict {
     expect(error.is_err_and(|it| it.contains("this tool always fails")), || "no failure".to_owned())
 }
 
-async fn progress(host: &mut Host, key: &str) -> Verdict {
-    host.calls(OURS.slow(key, 4, 50)).await?;
-
-    let steps: Vec<_> =
-        host.told("progress").iter().map(|it| it["progress"].as_f64().unwrap_or(-1.0)).collect();
-    // An SDK that reads the last step together with the answer does not report it (TypeScript, version 1).
-    let all = [1.0, 2.0, 3.0, 4.0];
-    expect(steps.len() >= 3 && all.starts_with(&steps), || format!("told {steps:?}"))
-}
-
 async fn log(host: &mut Host) -> Verdict {
     host.does(json!({ "do": "level", "level": "warning" })).await?;
-    host.calls(OURS.log()).await?;
-
-    host.hears("notifications/message").await?;
-    let levels: Vec<_> =
-        host.told("notifications/message").iter().map(|it| it["level"].clone()).collect();
-    let is_wanted = |level: &Value| level == "warning" || level == "error";
-    expect(levels.iter().all(is_wanted), || format!("told {levels:?}"))
-}
-
-async fn form(host: &mut Host) -> Verdict {
-    let form = host.calls(OURS.ask_elicitation()).await?;
-
-    for value in OURS.defaults() {
-        expect(form.contains(value), || format!("no `{value}` in `{form}`"))?;
-    }
-    Ok(())
+    host.hears_logs(OURS).await
 }
 
 /// A host whose revision has no such question is not asked, and the server hears that.
@@ -178,12 +137,6 @@ async fn url(revision: HostRevision, host: &mut Host) -> Verdict<Happened> {
         (_, Ok(result)) if result["text"] == "accept" => Ok(Happened::AsWanted),
         (_, answer) => Err(format!("{answer:?}")),
     }
-}
-
-async fn sampling(host: &mut Host) -> Verdict {
-    let sampled = host.calls(OURS.ask_sampling("the sea", SAMPLED)).await?;
-
-    expect(sampled.contains("the sea"), || format!("got `{sampled}`"))
 }
 
 async fn cancel(behind: &Behind, host: &mut Host, key: &str) -> Verdict {
@@ -273,11 +226,6 @@ async fn resume(behind: &Behind, host: &mut Host, key: &str) -> Verdict<Happened
             Ok(Happened::Instead)
         }
     }
-}
-
-fn has(list: &Value, name: &str) -> Verdict {
-    let names = list.as_array().map(Vec::as_slice).unwrap_or_default();
-    expect(names.iter().any(|it| it == name), || format!("no `{name}` in {list}"))
 }
 
 const OURS: Surface = Surface::Ours;
