@@ -34,7 +34,6 @@ mod jwt;
 mod life;
 mod lines;
 mod log;
-mod messages;
 mod news;
 mod open_calls;
 mod page;

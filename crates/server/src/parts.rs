@@ -1,8 +1,8 @@
 //! Messages, a single one or the members of a batch, with the bytes that they were read from or are written in.
 
-use crate::messages::written;
 use bytes::Bytes;
-use ridethrough_wire::message::{Elements, Incoming, Json, Message, Unclear};
+use ridethrough_wire::message::splice::text;
+use ridethrough_wire::message::{Answer, Elements, Id, Incoming, Json, Message, Unclear};
 
 /// A message, and its bytes if it was read from some. Such bytes pass as they are.
 #[derive(Clone, Debug)]
@@ -14,6 +14,21 @@ pub struct ParsedMessage {
 }
 
 impl ParsedMessage {
+    /// Makes a request.
+    pub fn request(id: Id, method: &str, params: Option<&Json>) -> Self {
+        Self::made(Message::Request { id, method: method.into(), params: params.cloned() })
+    }
+
+    /// Makes a notification.
+    pub fn notification(method: &str, params: Option<&Json>) -> Self {
+        Self::made(Message::Notification { method: method.into(), params: params.cloned() })
+    }
+
+    /// Makes the answer to a request.
+    pub fn response(id: &Id, answer: &Answer) -> Self {
+        Self::made(Message::Response { id: Some(id.clone()), answer: answer.clone() })
+    }
+
     /// Reads one message by itself.
     pub fn read(json: &Json) -> Result<Self, Unreadable> {
         match Incoming::parse(json.as_bytes()) {
@@ -28,7 +43,7 @@ impl ParsedMessage {
     }
 
     /// Creates a message that is written when its text is asked for.
-    pub(crate) const fn made(message: Message) -> Self {
+    const fn made(message: Message) -> Self {
         Self { message, text: None }
     }
 
@@ -101,6 +116,29 @@ impl Parts {
         match self {
             Self::Batch(parts) => parts,
             Self::One(part) => vec![part],
+        }
+    }
+}
+
+/// Returns the text of a message.
+fn written(message: &Message) -> String {
+    let behind = |params: &Option<Json>| {
+        params.as_ref().map(|it| format!(r#","params":{}"#, it.as_str())).unwrap_or_default()
+    };
+    match message {
+        Message::Notification { method, params } => {
+            let (method, params) = (text(method), behind(params));
+            format!(r#"{{"jsonrpc":"2.0","method":{}{params}}}"#, method.as_str())
+        }
+        Message::Request { id, method, params } => {
+            let (method, params) = (text(method), behind(params));
+            let (id, method) = (id.json().as_str(), method.as_str());
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method}{params}}}"#)
+        }
+        Message::Response { id, answer } => {
+            let key = if matches!(answer, Answer::Error(_)) { "error" } else { "result" };
+            let id = id.as_ref().map_or("null", |id| id.json().as_str());
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"{key}":{}}}"#, answer.json().as_str())
         }
     }
 }
