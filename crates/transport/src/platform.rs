@@ -16,6 +16,11 @@ pub fn local_server(command: &Command, message_limit: usize) -> Result<Arc<dyn T
     Ok(Arc::new(crate::stdio::Stdio::new(command.clone(), message_limit)))
 }
 
+/// Refuses a local server, which this platform or this build cannot start.
+///
+/// # Errors
+///
+/// Fails always.
 #[cfg(not(all(unix, feature = "stdio")))]
 pub fn local_server(_: &Command, _: usize) -> Result<Arc<dyn Transport>, String> {
     Err("a local server can be started on Unix only, with the feature `stdio`".to_owned())

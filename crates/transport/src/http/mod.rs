@@ -120,7 +120,8 @@ impl HttpShared {
         if let Some(withheld) = recall.withheld() {
             match lease {
                 Lease::Http1(connection) => self.pool.give_back(connection),
-                Lease::Http2(stream) => drop(stream),
+                // Dropping it gives its place on the connection back.
+                Lease::Http2(_) => {}
             }
             return Err(withheld);
         }
