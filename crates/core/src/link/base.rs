@@ -36,7 +36,7 @@ impl Base {
         seed: u64,
     ) -> Self {
         Self {
-            cx: Context::new(policy, seed),
+            cx: Context::new(now, policy, seed),
             reach: Reach::new(),
             session: Sessions::new(eras, identity),
             health: Health::new(now),

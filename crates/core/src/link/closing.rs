@@ -39,44 +39,45 @@ impl Link {
     /// Ends every exchange and deletes the session. [`Action::Closed`] follows when that is done, or after 5
     /// s.
     pub fn close(&mut self, now: Moment) {
+        self.calls.at(now);
         if self.closing.is_begun() {
             return;
         }
         self.closing = Closing::Begun { session: None };
-        self.base.cx.begin_closing();
-        for id in self.calls.ids_where(|_| true) {
+        self.calls.base.cx.begin_closing();
+        for id in self.calls.all.ids_where(|_| true) {
             let ending = Ending::new(Kind::Closed, Reason::Nothing);
-            self.calls.end(&mut self.base, now, id, ending);
-            self.run_effects(now);
+            self.calls.end(id, ending);
+            self.run_effects();
         }
-        let Base { cx, session, outbound, .. } = &mut self.base;
-        outbound.close_notices(cx, now);
+        let Base { cx, session, outbound, .. } = &mut self.calls.base;
+        outbound.close_notices(cx);
         outbound.withdraw_questions(cx, |_| true);
-        let session = session.end_session(cx, now);
+        let session = session.end_session(cx);
         stop_all_but_farewells(cx);
         cx.timers.clear();
         cx.timers.set(Timer::Close, Some(now + LIMIT));
-        outbound.hurry_notices(cx, now);
+        outbound.hurry_notices(cx);
         self.closing = Closing::Begun { session };
-        self.closing_progressed(now);
+        self.closing_progressed();
     }
 
     /// Takes the next step of closing: deletes the session once the cancellations are out, then closes the
     /// link.
-    pub(super) fn closing_progressed(&mut self, now: Moment) {
+    pub(super) fn closing_progressed(&mut self) {
         let Closing::Begun { session } = &mut self.closing else { return };
-        if self.base.outbound.is_empty()
+        if self.calls.base.outbound.is_empty()
             && let Some(to) = session.take()
         {
-            self.base.session.say_goodbye(&mut self.base.cx, now, to);
+            self.calls.base.session.say_goodbye(&mut self.calls.base.cx, to);
         }
-        if self.base.cx.attempts.is_empty() {
+        if self.calls.base.cx.attempts.is_empty() {
             self.finish_closing();
         }
     }
 
     pub(super) fn finish_closing(&mut self) {
-        let cx = &mut self.base.cx;
+        let cx = &mut self.calls.base.cx;
         for attempt in cx.attempts.ids_where(|_| true) {
             cx.abort(attempt);
         }

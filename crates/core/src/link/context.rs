@@ -24,6 +24,8 @@ use super::timers::Timers;
 /// The policy, jitter, timers, attempts, outbox and effects that the parts of a link share.
 #[derive(Debug)]
 pub(crate) struct Context {
+    /// The moment of the command or news that is being handled.
+    pub(crate) now: Moment,
     pub(crate) policy: RetryPolicy,
     pub(crate) rng: Rng,
     pub(crate) timers: Timers,
@@ -44,8 +46,9 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(policy: RetryPolicy, seed: u64) -> Self {
+    pub(crate) fn new(now: Moment, policy: RetryPolicy, seed: u64) -> Self {
         Self {
+            now,
             policy,
             rng: Rng::new(seed),
             timers: Timers::default(),
@@ -129,8 +132,8 @@ impl Context {
         self.is_closing
     }
 
-    pub(crate) fn note_failure(&mut self, now: Moment, reason: Reason) {
-        self.last_failure = Some((now, reason));
+    pub(crate) fn note_failure(&mut self, reason: Reason) {
+        self.last_failure = Some((self.now, reason));
     }
 
     pub(crate) const fn last_failure(&self) -> Option<&(Moment, Reason)> {

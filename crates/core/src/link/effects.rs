@@ -349,44 +349,22 @@ pub(crate) struct StandingStream {
     pub(crate) is_checking: bool,
 }
 
-impl From<CallEffect> for Effect {
-    fn from(effect: CallEffect) -> Self {
-        Self::Call(effect)
-    }
+macro_rules! asked_of {
+    ($($part:ident: $effect:ident),*) => {
+        $(impl From<$effect> for Effect {
+            fn from(effect: $effect) -> Self {
+                Self::$part(effect)
+            }
+        })*
+    };
 }
 
-impl From<CredentialsEffect> for Effect {
-    fn from(effect: CredentialsEffect) -> Self {
-        Self::Credentials(effect)
-    }
-}
-
-impl From<HealthEffect> for Effect {
-    fn from(effect: HealthEffect) -> Self {
-        Self::Health(effect)
-    }
-}
-
-impl From<ListeningEffect> for Effect {
-    fn from(effect: ListeningEffect) -> Self {
-        Self::Listening(effect)
-    }
-}
-
-impl From<OutboundEffect> for Effect {
-    fn from(effect: OutboundEffect) -> Self {
-        Self::Outbound(effect)
-    }
-}
-
-impl From<ReachEffect> for Effect {
-    fn from(effect: ReachEffect) -> Self {
-        Self::Reach(effect)
-    }
-}
-
-impl From<SessionEffect> for Effect {
-    fn from(effect: SessionEffect) -> Self {
-        Self::Session(effect)
-    }
-}
+asked_of!(
+    Call: CallEffect,
+    Credentials: CredentialsEffect,
+    Health: HealthEffect,
+    Listening: ListeningEffect,
+    Outbound: OutboundEffect,
+    Reach: ReachEffect,
+    Session: SessionEffect
+);

@@ -84,7 +84,6 @@ use listening::Listening;
 /// Late and duplicate news, and news of unknown attempts, are legal and change nothing.
 #[derive(Debug)]
 pub struct Link {
-    base: Base,
     calls: Calls,
     listening: Listening,
     closing: Closing,
@@ -101,8 +100,7 @@ impl Link {
         seed: u64,
     ) -> Self {
         Self {
-            base: Base::new(now, eras.into(), identity, policy, seed),
-            calls: Calls::default(),
+            calls: Calls::new(Base::new(now, eras.into(), identity, policy, seed)),
             listening: Listening::default(),
             closing: Closing::default(),
         }
@@ -110,19 +108,20 @@ impl Link {
 
     /// Sends a request. The exchange ends with exactly one [`Output::Finish`].
     pub fn send(&mut self, now: Moment, request: Request) -> ExchangeId {
+        self.calls.at(now);
         let params = Params::new(request.params, request.options.progress);
         let tool = (&*request.method == "tools/call").then(|| params.name()).flatten();
         let call = CallName { method: request.method, tool };
         let time = request.options.deadline.unwrap_or(match &*call.method {
-            "tools/call" => self.base.cx.policy.tool_deadline,
-            _ => self.base.cx.policy.deadline,
+            "tools/call" => self.calls.base.cx.policy.tool_deadline,
+            _ => self.calls.base.cx.policy.deadline,
         });
         let is_callers = request.options.deadline.is_some();
         let deadline =
             Deadline { at: now + time, is_callers, extension: request.options.extension };
         let rule = request.options.replay;
-        let id = self.calls.add(&self.base.session, now, call, params, rule, deadline);
-        if let Some(exchange) = self.calls.get_mut(id) {
+        let id = self.calls.add(call, params, rule, deadline);
+        if let Some(exchange) = self.calls.all.get_mut(id) {
             exchange.headers = request.options.headers;
             exchange.own_routing_headers = request.options.own_routing_headers;
             exchange.capabilities = request.options.capabilities;
@@ -130,38 +129,40 @@ impl Link {
                 exchange.leave_rounds_to_caller();
             }
         }
-        self.base.admission.deposit();
-        match self.refusal(now) {
-            Some(ending) => self.calls.end(&mut self.base, now, id, ending),
-            None => self.calls.let_out(&mut self.base, now, id, Then::Send),
+        self.calls.base.admission.deposit();
+        match self.refusal() {
+            Some(ending) => self.calls.end(id, ending),
+            None => self.calls.let_out(id, Then::Send),
         }
-        self.run_effects(now);
+        self.run_effects();
         id
     }
 
     /// Makes a session without sending a call. Its answer is the server's description of itself: the result
     /// of `initialize` or of `server/discover`.
     pub fn connect(&mut self, now: Moment, deadline: Option<Duration>) -> ExchangeId {
+        self.calls.at(now);
         let call = CallName { method: CONNECT.into(), tool: None };
-        let at = now + deadline.unwrap_or(self.base.cx.policy.deadline);
+        let at = now + deadline.unwrap_or(self.calls.base.cx.policy.deadline);
         let deadline = Deadline { at, is_callers: deadline.is_some(), extension: None };
         let (params, rule) = (Params::new(None, false), ReplayRule::Repeatable);
-        let id = self.calls.add(&self.base.session, now, call, params, rule, deadline);
+        let id = self.calls.add(call, params, rule, deadline);
         if self.closing.is_begun() {
             let ending = Ending::new(Kind::Closed, Reason::Nothing);
-            self.calls.end(&mut self.base, now, id, ending);
+            self.calls.end(id, ending);
         } else {
-            self.calls.let_out(&mut self.base, now, id, Then::Send);
+            self.calls.let_out(id, Then::Send);
         }
-        self.run_effects(now);
+        self.run_effects();
         id
     }
 
     /// Cancels a call whose answer the caller does not want any more.
     pub fn cancel(&mut self, now: Moment, exchange: ExchangeId) {
+        self.calls.at(now);
         let ending = Ending::new(Kind::Cancelled, Reason::Nothing);
-        self.calls.end(&mut self.base, now, exchange, ending);
-        self.run_effects(now);
+        self.calls.end(exchange, ending);
+        self.run_effects();
     }
 
     /// Sends a notification. It ends with exactly one [`Output::Noticed`].
@@ -171,111 +172,115 @@ impl Link {
         method: impl Into<Arc<str>>,
         params: Option<&Json>,
     ) -> NoticeId {
+        self.calls.at(now);
         let call = CallName { method: method.into(), tool: None };
-        let id = self.base.outbound.notify(&mut self.base.cx, now, call, params.cloned());
-        self.run_effects(now);
+        let id = self.calls.base.outbound.notify(&mut self.calls.base.cx, call, params.cloned());
+        self.run_effects();
         id
     }
 
     /// Answers a question of the server. An answer to a withdrawn question is ignored.
     pub fn answer(&mut self, now: Moment, question: QuestionId, answer: &Answer) {
-        self.calls.answer(&mut self.base, now, question, answer);
-        self.run_effects(now);
+        self.calls.at(now);
+        self.calls.answer(question, answer);
+        self.run_effects();
     }
 
     /// Subscribes the application to messages of the server that belong to no call.
     pub fn listen(&mut self, now: Moment) {
-        self.listening.listen(&mut self.base, &mut self.calls, now);
-        self.run_effects(now);
+        self.calls.at(now);
+        self.listening.listen(&mut self.calls);
+        self.run_effects();
     }
 
     /// Keeps the link connected while no call waits, for applications that need messages between calls, like
     /// a bridge.
     pub fn keep_connected(&mut self, now: Moment) {
-        self.base.reach.keep_connected();
-        self.base.session.ensure(&mut self.base.cx, now);
-        self.run_effects(now);
-        self.listening.open(&mut self.base, &mut self.calls, now);
-        self.run_effects(now);
+        self.calls.at(now);
+        self.calls.base.reach.keep_connected();
+        self.calls.base.session.ensure(&mut self.calls.base.cx);
+        self.run_effects();
+        self.listening.open(&mut self.calls);
+        self.run_effects();
     }
 
     /// Replaces the identity that the next handshake names; a stateless server sees it with the next request.
     pub fn set_identity(&mut self, identity: Identity) {
-        self.base.session.set_identity(identity);
+        self.calls.base.session.set_identity(identity);
     }
 
     /// Offers this revision from the next handshake on, instead of the newest legacy revision.
     pub const fn offer(&mut self, revision: Version) {
-        self.base.session.offer(revision);
+        self.calls.base.session.offer(revision);
     }
 
     /// Gives each `initialize` this much time instead of 15 s. A local server that is started for it may
     /// first have to download its own program.
     pub const fn give_time_to_start(&mut self, time: Duration) {
-        self.base.session.give_time_to_start(time);
+        self.calls.base.session.give_time_to_start(time);
     }
 
     /// Never holds unsafe calls back after trouble: a local server that died under one is started anew for the
     /// next.
     pub const fn hold_no_calls(&mut self) {
-        self.base.admission.probation.switch_off();
+        self.calls.base.admission.probation.switch_off();
     }
 
     /// Returns the secrets that are masked where errors quote the server, which may repeat what it was sent.
     pub const fn secrets(&mut self) -> &mut Secrets {
-        &mut self.base.cx.secrets
+        &mut self.calls.base.cx.secrets
     }
 
     /// Allows HTTP+SSE of 2024-11-05, which the link tries when a server refuses `initialize`. The transport
     /// must be able to carry it.
     pub const fn speak_http_sse(&mut self) {
-        self.base.session.speak_http_sse();
+        self.calls.base.session.speak_http_sse();
     }
 
     /// Sets the era to use with a server that speaks both, from the next handshake on; the default is
     /// [`Era::Modern`]. A server that speaks only one era is spoken to in that one. A pinned link keeps to
     /// its era.
     pub const fn prefer_era(&mut self, era: Era) {
-        self.base.session.prefer_era(era);
+        self.calls.base.session.prefer_era(era);
     }
 
     /// Takes over what an earlier process found out about the server's era, `age` ago. If it is wrong, it is
     /// corrected like everything that the link finds out itself. A pinned link keeps to its era.
     pub fn remember_era(&mut self, now: Moment, era: Era, age: Duration) {
-        self.base.session.remember_era(now, era, age);
+        self.calls.base.session.remember_era(now, era, age);
     }
 
     /// Makes the link ask its credentials hook before it sends anything. The hook's first reply, even "none
     /// yet", comes in through [`handle_credentials`](Self::handle_credentials).
     pub const fn await_first_credentials(&mut self) {
-        self.base.credentials.await_first();
+        self.calls.base.credentials.await_first();
     }
 
     /// Returns the id of the credentials in force, so that better ones can be brought unasked.
     pub const fn credentials(&self) -> CredentialsId {
-        self.base.cx.credentials
+        self.calls.base.cx.credentials
     }
 
     /// Returns the next thing to carry out. Call this until `None` after every command and all news.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.base.cx.next_output()
+        self.calls.base.cx.next_output()
     }
 
     /// Returns when to call [`handle_timeout`](Self::handle_timeout) at the latest, and what the link waits
     /// for.
     pub fn poll_timeout(&self) -> Option<(Moment, WaitingFor)> {
-        let (moment, timer) = self.base.cx.timers.next()?;
+        let (moment, timer) = self.calls.base.cx.timers.next()?;
         Some((moment, self.waiting_for(timer)))
     }
 
     /// Returns why a new call is refused at once, if it is.
-    fn refusal(&self, now: Moment) -> Option<Ending> {
+    fn refusal(&self) -> Option<Ending> {
         if self.closing.is_begun() {
             return Some(Ending::new(Kind::Closed, Reason::Nothing));
         }
-        let wait = self.base.health.refuses_for(now)?;
-        let has_patience = !self.base.reach.patience(&self.base.cx.policy).is_zero();
-        if has_patience && !self.base.admission.probation.is_off() {
+        let wait = self.calls.base.health.refuses_for(self.calls.base.cx.now)?;
+        let has_patience = !self.calls.base.reach.patience(&self.calls.base.cx.policy).is_zero();
+        if has_patience && !self.calls.base.admission.probation.is_off() {
             // It waits until the server answers.
             return None;
         }

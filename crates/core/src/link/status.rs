@@ -82,19 +82,20 @@ impl Link {
     pub fn status(&self, now: Moment) -> Status {
         Status {
             now,
-            generation: self.base.session.ready().map(Ready::generation),
-            session_since: self.base.session.ready().map(|ready| ready.since),
-            outage_since: self.base.reach.outage(),
-            era: self.base.session.era(),
-            version: self.base.session.agreed_version(),
-            breaker: self.base.health.breaker(),
-            in_flight: self.base.admission.in_flight(),
-            calls: self.calls.ids_where(|it| it.origin.is_application()).len(),
+            generation: self.calls.base.session.ready().map(Ready::generation),
+            session_since: self.calls.base.session.ready().map(|ready| ready.since),
+            outage_since: self.calls.base.reach.outage(),
+            era: self.calls.base.session.era(),
+            version: self.calls.base.session.agreed_version(),
+            breaker: self.calls.base.health.breaker(),
+            in_flight: self.calls.base.admission.in_flight(),
+            calls: self.calls.all.ids_where(|it| it.origin.is_application()).len(),
             calls_waiting: self
                 .calls
+                .all
                 .ids_where(|it| it.origin.is_application() && matches!(it.state, State::Waiting(_)))
                 .len(),
-            last_failure: self.base.cx.last_failure().cloned(),
+            last_failure: self.calls.base.cx.last_failure().cloned(),
             next_attempt: self.next_attempt(),
             waiting: self.poll_timeout(),
         }
@@ -102,32 +103,32 @@ impl Link {
 
     /// Whether something waits for a connection.
     pub(super) fn awaits_link(&self) -> bool {
-        self.base.reach.keeps_connected()
-            || self.base.health.breaker() == breaker::BreakerState::Probing
-            || self.calls.await_any(Awaited::Link)
-            || self.calls.await_any(Awaited::Session)
-            || self.calls.await_any(Awaited::Probation)
-            || self.base.outbound.awaits_link()
+        self.calls.base.reach.keeps_connected()
+            || self.calls.base.health.breaker() == breaker::BreakerState::Probing
+            || self.calls.all.await_any(Awaited::Link)
+            || self.calls.all.await_any(Awaited::Session)
+            || self.calls.all.await_any(Awaited::Probation)
+            || self.calls.base.outbound.awaits_link()
     }
 
     /// Whether something waits for a session.
     pub(super) fn awaits_session(&self) -> bool {
-        self.base.reach.keeps_connected()
-            || self.base.health.is_probing()
-            || self.calls.await_any(Awaited::Session)
-            || self.calls.await_any(Awaited::Probation)
-            || self.base.outbound.awaits_session()
+        self.calls.base.reach.keeps_connected()
+            || self.calls.base.health.is_probing()
+            || self.calls.all.await_any(Awaited::Session)
+            || self.calls.all.await_any(Awaited::Probation)
+            || self.calls.base.outbound.awaits_session()
     }
 
     fn next_attempt(&self) -> Option<Moment> {
-        let connect = self.base.reach.next_connect().filter(|_| self.awaits_link());
-        let handshake = self.base.session.next_try();
-        let probe = match self.base.health.breaker() {
+        let connect = self.calls.base.reach.next_connect().filter(|_| self.awaits_link());
+        let handshake = self.calls.base.session.next_try();
+        let probe = match self.calls.base.health.breaker() {
             breaker::BreakerState::Open { until } => Some(until),
             _ => None,
         };
-        let question = self.base.cx.timers.get(Timer::Probation);
-        let calls = self.calls.iter().filter_map(|exchange| match exchange.state {
+        let question = self.calls.base.cx.timers.get(Timer::Probation);
+        let calls = self.calls.all.iter().filter_map(|exchange| match exchange.state {
             State::Waiting(Waiting::Until { at, .. }) => Some(at),
             _ => None,
         });
@@ -151,7 +152,7 @@ impl Link {
     }
 
     fn exchange_waits_for(&self, id: ExchangeId) -> WaitingFor {
-        match self.calls.get(id).map(|exchange| &exchange.state) {
+        match self.calls.all.get(id).map(|exchange| &exchange.state) {
             Some(State::Waiting(Waiting::Until { .. })) => WaitingFor::Backoff(id),
             Some(State::Waiting(
                 Waiting::Link { .. } | Waiting::Probation { .. } | Waiting::Session { .. },
@@ -167,6 +168,6 @@ impl Link {
 
     /// Whether a handshake is under way.
     pub fn is_renewing(&self) -> bool {
-        self.base.session.is_renewing()
+        self.calls.base.session.is_renewing()
     }
 }

@@ -23,92 +23,73 @@ use crate::exchange::{
 };
 use crate::failure::Delivery;
 use crate::ids::{ConnectionId, ExchangeId, Generation};
-use crate::link::base::Base;
 use crate::link::effects::{
     CallEffect, ListeningEffect, SessionEffect, SessionVerdict, StandingStream,
 };
 use crate::link::own_request::{OwnOutcome, OwnRequest};
-use crate::moment::Moment;
 use crate::output::Route;
 
 impl Calls {
     /// Holds back an answer that speaks of a lost session until the server was asked.
-    pub(crate) fn suspect(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        id: ExchangeId,
-        suspicion: Suspicion,
-    ) {
-        let Some(exchange) = self.get(id) else { return };
+    pub(crate) fn suspect(&mut self, id: ExchangeId, suspicion: Suspicion) {
+        let Some(exchange) = self.all.get(id) else { return };
         let Some(generation) = exchange.sent.as_ref().map(Sent::generation) else { return };
         let connection = exchange.live().and_then(|live| live.connection);
         let wants_handshake = suspicion.wants_handshake;
-        self.enter(base, now, id, State::Doubted(Box::new(HeldBack::Session(suspicion.clone()))));
-        if base.health.has_refused(generation) {
+        self.enter(id, State::Doubted(Box::new(HeldBack::Session(suspicion.clone()))));
+        if self.base.health.has_refused(generation) {
             // The server has already refused a harmless request in this session.
             let verdict = SessionVerdict::Refused(suspicion.into());
-            return self.resolve_session(base, now, id, &verdict);
+            return self.resolve_session(id, &verdict);
         }
-        if base.session.current_generation() == Some(generation) {
-            self.ask_about_session(base, now, connection, wants_handshake);
+        if self.base.session.current_generation() == Some(generation) {
+            self.ask_about_session(connection, wants_handshake);
         } else {
             // The link cannot ask about a session that it has left.
-            self.resolve_session(base, now, id, &SessionVerdict::Unknown);
+            self.resolve_session(id, &SessionVerdict::Unknown);
         }
     }
 
     /// Asks whether the session in force is alive, unless the era has no sessions.
-    pub(crate) fn check_session(&mut self, base: &mut Base, now: Moment) {
-        if base.session.era().has_sessions() {
-            self.ask_about_session(base, now, None, false);
+    pub(crate) fn check_session(&mut self) {
+        if self.base.session.era().has_sessions() {
+            self.ask_about_session(None, false);
         }
     }
 
     /// Asks about a session, unless another one has taken its place.
-    pub(crate) fn check_generation(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        generation: Generation,
-    ) {
-        if base.session.current_generation() == Some(generation) {
-            self.check_session(base, now);
+    pub(crate) fn check_generation(&mut self, generation: Generation) {
+        if self.base.session.current_generation() == Some(generation) {
+            self.check_session();
         }
     }
 
     /// Row 9: asks about the session of a call whose stream is gone. The call goes out again once the reply
     /// is there, or at once if its session was left.
-    pub(crate) fn check_session_of(&mut self, base: &mut Base, now: Moment, id: ExchangeId) {
-        let sent = self.get(id).and_then(|exchange| exchange.sent.as_ref());
-        if sent.map(Sent::generation) == base.session.current_generation() {
-            self.check_session(base, now)
+    pub(crate) fn check_session_of(&mut self, id: ExchangeId) {
+        let sent = self.all.get(id).and_then(|exchange| exchange.sent.as_ref());
+        if sent.map(Sent::generation) == self.base.session.current_generation() {
+            self.check_session()
         } else {
-            self.let_out(base, now, id, Then::Send)
+            self.let_out(id, Then::Send)
         }
     }
 
-    fn ask_about_session(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        connection: Option<ConnectionId>,
-        wants_handshake: bool,
-    ) {
-        let Some(ready) = base.session.ready() else { return };
+    fn ask_about_session(&mut self, connection: Option<ConnectionId>, wants_handshake: bool) {
+        let Some(ready) = self.base.session.ready() else { return };
         if self.is_asked_about(ready.generation()) {
             return;
         }
         let to = ready.address.clone();
-        let method = base.health.question(wants_handshake);
+        let method = self.base.health.question(wants_handshake);
         let request = OwnRequest::new(Purpose::Session, method, LIMIT);
         let route = connection.map_or(Route::Any, Route::Prefer);
-        self.ask(base, now, OwnRequest { to: Some(to), route, ..request });
+        self.ask(OwnRequest { to: Some(to), route, ..request });
     }
 
     /// Whether a question about this session is out.
     fn is_asked_about(&self, generation: Generation) -> bool {
-        let mut questions = self.iter().filter(|exchange| {
+        let mut questions = self.all.iter().filter(|exchange| {
             let question = exchange.origin.question();
             matches!(question, Some(Purpose::Home | Purpose::Session))
         });
@@ -118,8 +99,6 @@ impl Calls {
     /// Handles the reply to a harmless request in the session.
     pub(super) fn session_told(
         &mut self,
-        base: &mut Base,
-        now: Moment,
         generation: Generation,
         word: OwnOutcome,
         stream: StandingStream,
@@ -127,18 +106,18 @@ impl Calls {
         let reply = match word {
             OwnOutcome::Answered(reply) => *reply,
             OwnOutcome::Nothing(_) => {
-                return self.settle_session(base, generation, &SessionVerdict::Unknown, stream);
+                return self.settle_session(generation, &SessionVerdict::Unknown, stream);
             }
         };
         let connection = reply.connection();
         match reply.reading {
             PostReading::Answer(Answer::Result(_)) => {
-                self.settle_session(base, generation, &SessionVerdict::Lives, stream);
+                self.settle_session(generation, &SessionVerdict::Lives, stream);
             }
             PostReading::Suspected(refusal) => {
-                self.ask_at_home(base, now, generation, (*refusal, connection), stream);
+                self.ask_at_home(generation, (*refusal, connection), stream);
             }
-            _ => self.settle_session(base, generation, &SessionVerdict::Unknown, stream),
+            _ => self.settle_session(generation, &SessionVerdict::Unknown, stream),
         }
     }
 
@@ -146,27 +125,25 @@ impl Calls {
     /// address need not know each other's sessions.
     fn ask_at_home(
         &mut self,
-        base: &mut Base,
-        now: Moment,
         generation: Generation,
         (refusal, by): (Suspicion, Option<ConnectionId>),
         stream: StandingStream,
     ) {
-        let ready = base.session.ready().filter(|ready| ready.generation() == generation);
+        let ready = self.base.session.ready().filter(|ready| ready.generation() == generation);
         let home = ready.and_then(|ready| ready.home.map(|home| (home, ready.address.clone())));
         match home {
             Some((home, to))
                 if by.is_some_and(|by| by != home) && stream.connection != Some(home) =>
             {
-                let method = base.health.question(refusal.wants_handshake);
-                base.health.keep_refusal(generation, refusal);
+                let method = self.base.health.question(refusal.wants_handshake);
+                self.base.health.keep_refusal(generation, refusal);
                 let request = OwnRequest::new(Purpose::Home, method, HOME_LIMIT);
                 let route = Route::Only(home);
-                self.ask(base, now, OwnRequest { to: Some(to), route, ..request });
+                self.ask(OwnRequest { to: Some(to), route, ..request });
             }
             _ => {
                 let verdict = SessionVerdict::Refused(refusal.into());
-                self.settle_session(base, generation, &verdict, stream);
+                self.settle_session(generation, &verdict, stream);
             }
         }
     }
@@ -174,64 +151,49 @@ impl Calls {
     /// Handles the reply of the connection that made the session.
     pub(super) fn home_told(
         &mut self,
-        base: &mut Base,
         generation: Generation,
         word: &OwnOutcome,
         stream: StandingStream,
     ) {
-        let Some(refusal) = base.health.take_refusal(generation) else { return };
+        let Some(refusal) = self.base.health.take_refusal(generation) else { return };
         let lives_there = matches!(word, OwnOutcome::Answered(reply) if reply.is_result());
-        let ready = base.session.ready().filter(|ready| ready.generation() == generation);
+        let ready = self.base.session.ready().filter(|ready| ready.generation() == generation);
         match ready.and_then(|ready| ready.home).filter(|_| lives_there) {
-            Some(home) => self.send_all_home(base, generation, refusal, home),
+            Some(home) => self.send_all_home(generation, refusal, home),
             None => {
                 let verdict = SessionVerdict::Refused(refusal.into());
-                self.settle_session(base, generation, &verdict, stream);
+                self.settle_session(generation, &verdict, stream);
             }
         }
     }
 
-    fn send_all_home(
-        &self,
-        base: &mut Base,
-        generation: Generation,
-        refusal: Suspicion,
-        home: ConnectionId,
-    ) {
+    fn send_all_home(&mut self, generation: Generation, refusal: Suspicion, home: ConnectionId) {
         let refusal = Arc::new(refusal);
         for id in self.suspects(generation) {
-            base.cx.then(CallEffect::SendHome(id, home, Arc::clone(&refusal)));
+            self.base.cx.then(CallEffect::SendHome(id, home, Arc::clone(&refusal)));
         }
-        base.cx.then(CallEffect::LetOutAll(Awaited::SessionCheck));
-        base.cx.then(ListeningEffect::SessionChecked);
+        self.base.cx.then(CallEffect::LetOutAll(Awaited::SessionCheck));
+        self.base.cx.then(ListeningEffect::SessionChecked);
     }
 
     /// Sends a refused call once more on the connection that made the session, where the session is alive.
-    pub(super) fn send_home(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        id: ExchangeId,
-        home: ConnectionId,
-        refusal: &Suspicion,
-    ) {
-        let Some(exchange) = self.get_mut(id) else { return };
+    pub(super) fn send_home(&mut self, id: ExchangeId, home: ConnectionId, refusal: &Suspicion) {
+        let Some(exchange) = self.all.get_mut(id) else { return };
         let State::Doubted(doubt) = &exchange.state else { return };
         let HeldBack::Session(suspicion) = &**doubt else { return };
         if exchange.counters.session_renewed || !suspicion.is_confirmed_by(refusal) {
-            return self.resolve_session(base, now, id, &SessionVerdict::Unknown);
+            return self.resolve_session(id, &SessionVerdict::Unknown);
         }
         exchange.counters.session_renewed = true;
         exchange.counters.note(Delivery::Refused);
         exchange.route = Route::Prefer(home);
-        self.let_out(base, now, id, Then::Send);
+        self.let_out(id, Then::Send);
     }
 
     /// Tells all calls that waited for it what was found out about their session. Row 9: those that only
     /// waited for the check are sent again, in whichever session is good.
     fn settle_session(
-        &self,
-        base: &mut Base,
+        &mut self,
         generation: Generation,
         verdict: &SessionVerdict,
         stream: StandingStream,
@@ -240,32 +202,28 @@ impl Calls {
         match verdict {
             // Calls that have lost two sessions renew nothing: the next call tries this session first.
             SessionVerdict::Refused(_) if self.have_all_renewed(&suspects) => {}
-            SessionVerdict::Refused(_) => base.health.session_refused(&mut base.cx, generation),
+            SessionVerdict::Refused(_) => {
+                self.base.health.session_refused(&mut self.base.cx, generation)
+            }
             SessionVerdict::Lives if !suspects.is_empty() => {
-                base.health.false_alarm(&mut base.cx, generation);
+                self.base.health.false_alarm(&mut self.base.cx, generation);
             }
             SessionVerdict::Lives | SessionVerdict::Unknown => {}
         }
         for id in suspects {
-            base.cx.then(CallEffect::ResolveSession(id, verdict.clone()));
+            self.base.cx.then(CallEffect::ResolveSession(id, verdict.clone()));
         }
-        base.cx.then(CallEffect::LetOutAll(Awaited::SessionCheck));
-        base.cx.then(ListeningEffect::SessionChecked);
+        self.base.cx.then(CallEffect::LetOutAll(Awaited::SessionCheck));
+        self.base.cx.then(ListeningEffect::SessionChecked);
         if stream.is_checking && matches!(verdict, SessionVerdict::Refused(_)) {
             // The standing stream wants its session back without waiting for a call.
-            base.cx.then(SessionEffect::Ensure);
+            self.base.cx.then(SessionEffect::Ensure);
         }
     }
 
     /// Tells one call what was found out about its session.
-    pub(super) fn resolve_session(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        id: ExchangeId,
-        verdict: &SessionVerdict,
-    ) {
-        let Some(exchange) = self.get_mut(id) else { return };
+    pub(super) fn resolve_session(&mut self, id: ExchangeId, verdict: &SessionVerdict) {
+        let Some(exchange) = self.all.get_mut(id) else { return };
         let placeholder = State::Waiting(Waiting::SessionCheck);
         let state = std::mem::replace(&mut exchange.state, placeholder);
         let State::Doubted(doubt) = state else {
@@ -276,7 +234,7 @@ impl Calls {
         let is_confirmed =
             matches!(verdict, SessionVerdict::Refused(by) if suspicion.is_confirmed_by(by));
         let lives = matches!(verdict, SessionVerdict::Lives);
-        self.decide(base, now, id, |exchange: &mut Exchange, rules: &mut Rules<'_>| -> Step {
+        self.decide(id, |exchange: &mut Exchange, rules: &mut Rules<'_>| -> Step {
             match suspicion.otherwise {
                 _ if is_confirmed => exchange.session_lost(rules),
                 otherwise if lives => exchange.post_answered(rules, otherwise),
@@ -286,7 +244,7 @@ impl Calls {
     }
 
     fn suspects(&self, generation: Generation) -> Vec<ExchangeId> {
-        self.ids_where(|exchange| {
+        self.all.ids_where(|exchange| {
             let is_of_it = exchange.sent.as_ref().map(Sent::generation) == Some(generation);
             is_of_it
                 && matches!(&exchange.state, State::Doubted(doubt)
@@ -296,7 +254,7 @@ impl Calls {
 
     fn have_all_renewed(&self, suspects: &[ExchangeId]) -> bool {
         let has_renewed =
-            |id: &ExchangeId| self.get(*id).is_some_and(|it| it.counters.session_renewed);
+            |id: &ExchangeId| self.all.get(*id).is_some_and(|it| it.counters.session_renewed);
         !suspects.is_empty() && suspects.iter().all(has_renewed)
     }
 }

@@ -13,45 +13,38 @@ use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId};
 use crate::link::CONNECT;
 use crate::link::base::Base;
-use crate::link::context::Context;
 use crate::link::effects::CallEffect;
 use crate::link::timers::Timer;
-use crate::moment::Moment;
 use crate::outcome::{CallError, Kind, Reason, told_in};
 use crate::output::Output;
 use crate::rule::Rule;
 
 impl Calls {
     /// Row 15: drains the stream that brought the answer and aborts every other attempt of the exchange.
-    pub(crate) fn let_go(
-        &mut self,
-        cx: &mut Context,
-        exchange: &Exchange,
-        carrier: Option<AttemptId>,
-    ) {
+    pub(crate) fn let_go(&mut self, exchange: &Exchange, carrier: Option<AttemptId>) {
         let mut live = exchange.live();
         while let Some(stream) = live {
             let is_carrier = carrier == Some(stream.attempt);
             if is_carrier && matches!(stream.phase, Phase::Stream { .. }) {
-                cx.drain(stream.attempt);
+                self.base.cx.drain(stream.attempt);
             } else {
-                cx.abort(stream.attempt);
+                self.base.cx.abort(stream.attempt);
             }
             live = stream.replaces.as_deref();
         }
     }
 
     /// Ends an exchange without an answer.
-    pub(crate) fn end(&mut self, base: &mut Base, now: Moment, id: ExchangeId, ending: Ending) {
-        let Some(exchange) = self.get_mut(id) else { return };
+    pub(crate) fn end(&mut self, id: ExchangeId, ending: Ending) {
+        let Some(exchange) = self.all.get_mut(id) else { return };
         if !exchange.origin.is_application() {
-            return self.finish(base, now, id, Err(ending), None);
+            return self.finish(id, Err(ending), None);
         }
         let is_refused = matches!(ending.kind, Kind::Rejected { .. } | Kind::Unauthorized);
         if let Some(answer) = exchange.refused_with.take().filter(|_| is_refused) {
             // The refusal (a deferral, a 401 or a missing scope) carried a JSON-RPC answer: the call ends
             // with that.
-            return self.finish(base, now, id, Ok(answer), None);
+            return self.finish(id, Ok(answer), None);
         }
         let sent = exchange.sent.clone();
         match ending.kind {
@@ -59,77 +52,75 @@ impl Calls {
                 let is_unwanted = exchange.may_have_arrived() && !exchange.asks_for_task();
                 exchange.gave_up();
                 if let Some(sent) = sent.as_ref().filter(|_| is_unwanted) {
-                    tell_cancelled(base, now, sent);
+                    tell_cancelled(&mut self.base, sent);
                 }
             }
             Kind::Closed => exchange.gave_up(),
-            _ => base.cx.note_failure(now, ending.reason.clone()),
+            _ => self.base.cx.note_failure(ending.reason.clone()),
         }
         if is_strike(&ending) {
             let generation = sent.map_or(0, |sent| sent.generation().number());
             let incident = match ending.kind {
                 Kind::SessionLost => Incident::Session(generation),
-                _ => base.reach.incident(),
+                _ => self.base.reach.incident(),
             };
-            base.health.strike(&mut base.cx, now, incident);
+            self.base.health.strike(&mut self.base.cx, incident);
         }
-        self.finish(base, now, id, Err(ending), None);
+        self.finish(id, Err(ending), None);
     }
 
     /// Ends an exchange with its outcome; the one place that does. `carrier` is the attempt that brought the
     /// answer.
     pub(crate) fn finish(
         &mut self,
-        base: &mut Base,
-        now: Moment,
         id: ExchangeId,
         outcome: Result<Answer, Ending>,
         carrier: Option<AttemptId>,
     ) {
-        let Some(exchange) = self.exchanges.remove(&id) else { return };
+        let now = self.base.cx.now;
+        let Some(exchange) = self.all.remove(id) else { return };
         if !exchange.origin.is_application() {
-            return self.own_finished(base, now, &exchange, outcome, carrier);
+            return self.own_finished(&exchange, outcome, carrier);
         }
-        let trust = base.cx.policy.trust_hints;
+        let trust = self.base.cx.policy.trust_hints;
         let is_safe = |it: &Self| it.tools.is_safe(&exchange.call, exchange.rule, trust);
         let mut outcome = outcome.map_err(|ending| exchange.error(now, ending, is_safe(self)));
         if let Err(error) = &mut outcome {
             let before = exchange.counters.handshakes_before;
-            error.handshakes = base.session.handshakes().saturating_sub(before);
-        }
-        if let Some(sent) = &exchange.sent {
-            self.wires.remove(&sent.wire_id);
+            error.handshakes = self.base.session.handshakes().saturating_sub(before);
         }
         if outcome.is_err() {
-            forget_subscriber(base, &exchange);
+            forget_subscriber(&mut self.base, &exchange);
         }
-        base.cx.timers.set(Timer::Exchange(id), None);
-        base.admission.leave_line(id);
-        self.let_go(&mut base.cx, &exchange, carrier);
-        base.outbound.withdraw_questions(&mut base.cx, |question| question.exchange == Some(id));
-        self.withdraw_round(&mut base.cx, &exchange);
-        base.outbound.drop_answers(&mut base.cx, now, |_, asked_by| asked_by == Some(id));
+        self.base.cx.timers.set(Timer::Exchange(id), None);
+        self.base.admission.leave_line(id);
+        self.let_go(&exchange, carrier);
+        self.base
+            .outbound
+            .withdraw_questions(&mut self.base.cx, |question| question.exchange == Some(id));
+        self.withdraw_round(&exchange);
+        self.base.outbound.drop_answers(&mut self.base.cx, |_, asked_by| asked_by == Some(id));
         let is_connect = &*exchange.call.method == CONNECT;
         if is_connect && exchange.sent.is_some() {
-            base.session.note_server(outcome.as_ref().ok());
+            self.base.session.note_server(outcome.as_ref().ok());
         }
         if let Ok(answer) = &mut outcome
             && !is_connect
         {
             if exchange.sent.is_some() {
-                base.health.call_answered();
+                self.base.health.call_answered();
             }
             if matches!(answer, Answer::Result(_)) {
-                base.health.note_success(&exchange);
+                self.base.health.note_success(&exchange);
             }
-            if let Some(other) = self.learn_from(base, &exchange, answer) {
+            if let Some(other) = self.learn_from(&exchange, answer) {
                 *answer = other;
             }
         }
         // The server has answered, but what it tells is that there is no answer: it is itself a front.
         let told = outcome.as_ref().ok().and_then(|answer| told_in(answer, &exchange.call));
         if let Some(doubt) = told {
-            let said = doubt.said.map(|it| base.cx.secrets.masked(&it).into());
+            let said = doubt.said.map(|it| self.base.cx.secrets.masked(&it).into());
             outcome = Err(CallError { is_repeatable: is_safe(self), said, ..doubt });
         }
         let lifetime = match &outcome {
@@ -140,7 +131,7 @@ impl Calls {
             Ok(_) => Delivery::Unknown,
             Err(error) => error.delivery,
         };
-        base.cx.tell(Event::CallEnded {
+        self.base.cx.tell(Event::CallEnded {
             exchange: id,
             call: exchange.call.clone(),
             kind: outcome.as_ref().err().map(|error| error.kind),
@@ -148,31 +139,31 @@ impl Calls {
             elapsed: now.since(exchange.began),
             delivery,
         });
-        if base.admission.probation.is_on() {
+        if self.base.admission.probation.is_on() {
             let kind = outcome.as_ref().err().map(|error| error.kind);
-            if base.admission.probation.is_out(id) {
-                self.probation_ended(base, now, id, kind);
+            if self.base.admission.probation.is_out(id) {
+                self.probation_ended(id, kind);
             }
             if kind.is_none() && exchange.sent.is_some() {
                 let attempt = exchange.live().map(|live| live.attempt);
-                base.cx.then(CallEffect::ServerAnswered(carrier.or(attempt)));
+                self.base.cx.then(CallEffect::ServerAnswered(carrier.or(attempt)));
             }
         }
-        base.cx.put(Output::Finish { exchange: id, outcome, lifetime });
-        self.canary_returned(base, now, id);
-        if base.cx.has_asked() {
-            base.cx.then(CallEffect::GivePlaceBack(id));
+        self.base.cx.put(Output::Finish { exchange: id, outcome, lifetime });
+        self.canary_returned(id);
+        if self.base.cx.has_asked() {
+            self.base.cx.then(CallEffect::GivePlaceBack(id));
         } else {
-            self.give_place_back(base, id);
+            self.give_place_back(id);
         }
     }
 }
 
 /// Rows 20 and 21: tells the server that no caller waits for the answer. A stateless server learns it from the
 /// closed stream alone.
-pub(super) fn tell_cancelled(base: &mut Base, now: Moment, sent: &Sent) {
+pub(super) fn tell_cancelled(base: &mut Base, sent: &Sent) {
     if sent.era().cancels_by() == CancelBy::Notification {
-        base.outbound.send_cancelled(&mut base.cx, now, sent);
+        base.outbound.send_cancelled(&mut base.cx, sent);
     }
 }
 

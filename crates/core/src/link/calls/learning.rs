@@ -13,8 +13,6 @@ use std::time::Duration;
 use ridethrough_wire::message::{Answer, Json};
 
 use super::Calls;
-use crate::link::base::Base;
-use crate::link::context::Context;
 use crate::link::session::Ready;
 use crate::link::timers::Timer;
 use crate::moment::Moment;
@@ -32,46 +30,43 @@ pub(crate) struct Learning {
 
 impl Calls {
     /// Plans a list, unless the tools are known.
-    pub(crate) fn plan_learning(&mut self, cx: &mut Context, now: Moment) {
-        if !cx.policy.learn_hints || self.tools.is_known() {
+    pub(crate) fn plan_learning(&mut self) {
+        let now = self.base.cx.now;
+        if !self.base.cx.policy.learn_hints || self.tools.is_known() {
             return;
         }
         self.learning.planned = Some(now);
         let at = (now + QUIET).max(self.learning.not_before.unwrap_or(now));
-        cx.timers.set(Timer::Hints, Some(at));
+        self.base.cx.timers.set(Timer::Hints, Some(at));
     }
 
     /// Lists the tools if nobody has, once the link is idle.
-    pub(crate) fn learning_is_due(&mut self, base: &mut Base, now: Moment) {
-        let can_list = base.session.ready().is_some_and(has_tools);
+    pub(crate) fn learning_is_due(&mut self) {
+        let now = self.base.cx.now;
+        let can_list = self.base.session.ready().is_some_and(has_tools);
         let Some(planned) = self.learning.planned.filter(|_| can_list && !self.tools.is_known())
         else {
             return;
         };
-        let is_busy = self.iter().any(|it| it.origin.is_application());
+        let is_busy = self.all.iter().any(|it| it.origin.is_application());
         if is_busy && now.since(planned) < LONGEST_WAIT {
-            return base.cx.timers.set(Timer::Hints, Some(now + QUIET));
+            return self.base.cx.timers.set(Timer::Hints, Some(now + QUIET));
         }
         self.learning.planned = None;
         self.learning.not_before = Some(now + BETWEEN);
-        self.list_tools(base, now);
+        self.list_tools();
     }
 
     /// Plans another list after one that had no answer.
-    pub(super) fn learning_ended(
-        &mut self,
-        cx: &mut Context,
-        now: Moment,
-        answer: Option<&Answer>,
-    ) {
+    pub(super) fn learning_ended(&mut self, answer: Option<&Answer>) {
         if answer.is_some() {
             self.learning.failures = 0;
             return;
         }
         let pause = BETWEEN * 2_u32.saturating_pow(self.learning.failures.min(MOST_DOUBLINGS));
         self.learning.failures += 1;
-        self.learning.not_before = Some(now + pause);
-        self.plan_learning(cx, now);
+        self.learning.not_before = Some(self.base.cx.now + pause);
+        self.plan_learning();
     }
 }
 

@@ -12,10 +12,7 @@ use crate::exchange::{
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId};
 use crate::link::CONNECT;
-use crate::link::base::Base;
 use crate::link::effects::{CallEffect, ReachEffect, SessionEffect};
-use crate::link::session::Sessions;
-use crate::moment::Moment;
 use crate::outcome::{CallName, Kind, Reason};
 use crate::output::{Route, Verb};
 use crate::replay::ReplayRule;
@@ -25,127 +22,115 @@ impl Calls {
     /// Adds a new exchange, which waits to be let out.
     pub(crate) fn add(
         &mut self,
-        session: &Sessions,
-        now: Moment,
         call: CallName,
         params: Params,
         rule: ReplayRule,
         deadline: Deadline,
     ) -> ExchangeId {
-        let id = self.last_id.next();
-        let mut exchange = Box::new(Exchange::new(id, call, params, rule, now, deadline));
+        let (now, session) = (self.base.cx.now, &self.base.session);
         let out = u32::from(session.is_asking());
-        exchange.counters.handshakes_before = session.handshakes().saturating_sub(out);
-        self.last_id = id;
-        self.exchanges.insert(id, exchange);
-        id
+        let handshakes_before = session.handshakes().saturating_sub(out);
+        self.all.add(|id| {
+            let mut exchange = Exchange::new(id, call, params, rule, now, deadline);
+            exchange.counters.handshakes_before = handshakes_before;
+            exchange
+        })
     }
 
     /// Lets an exchange out, or notes what it waits for.
-    pub(crate) fn let_out(&mut self, base: &mut Base, now: Moment, id: ExchangeId, then: Then) {
-        if base.cx.is_closing() {
+    pub(crate) fn let_out(&mut self, id: ExchangeId, then: Then) {
+        if self.base.cx.is_closing() {
             return;
         }
-        if base.reach.lets_calls_out() {
-            return self.let_out_connected(base, now, id, then);
+        if self.base.reach.lets_calls_out() {
+            return self.let_out_connected(id, then);
         }
-        self.wait(base, now, id, Waiting::Link { then, since: now });
-        base.cx.then(ReachEffect::Drive);
+        self.wait(id, Waiting::Link { then, since: self.base.cx.now });
+        self.base.cx.then(ReachEffect::Drive);
     }
 
     /// Lets an exchange out if it still waits for this. Exchanges that were let out before it may have changed
     /// its state.
-    pub(super) fn let_out_if(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        id: ExchangeId,
-        awaited: Awaited,
-    ) {
-        let state = self.get(id).map(|exchange| &exchange.state);
+    pub(super) fn let_out_if(&mut self, id: ExchangeId, awaited: Awaited) {
+        let state = self.all.get(id).map(|exchange| &exchange.state);
         if let Some(State::Waiting(waiting)) = state
             && waiting.is_for(awaited)
         {
             let then = waiting.then();
-            self.let_out(base, now, id, then);
+            self.let_out(id, then);
         }
     }
 
     /// Lets an exchange out whose turn in the ramp has come, or notes what else it waits for.
-    pub(crate) fn let_out_connected(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        id: ExchangeId,
-        then: Then,
-    ) {
-        let Some(exchange) = self.get(id) else { return };
+    pub(crate) fn let_out_connected(&mut self, id: ExchangeId, then: Then) {
+        let now = self.base.cx.now;
+        let Some(exchange) = self.all.get(id) else { return };
         if !exchange.origin.is_application() {
-            return self.post(base, now, id);
+            return self.post(id);
         }
-        if base.credentials.must_await(&mut base.cx, now) {
-            return self.wait(base, now, id, Waiting::Credentials(then));
+        if self.base.credentials.must_await(&mut self.base.cx) {
+            return self.wait(id, Waiting::Credentials(then));
         }
-        let Some(exchange) = self.get(id) else { return };
+        let Some(exchange) = self.all.get(id) else { return };
         let is_connect = &*exchange.call.method == CONNECT;
         let newer_than = exchange.newer_than.unwrap_or_default();
         if then == Then::Resume {
-            return self.resume(base, now, id);
+            return self.resume(id);
         }
-        if !is_connect && !base.admission.take_place(id, base.cx.policy.in_flight) {
-            base.admission.stand_in_line(id);
-            return self.wait(base, now, id, Waiting::Place);
+        if !is_connect && !self.base.admission.take_place(id, self.base.cx.policy.in_flight) {
+            self.base.admission.stand_in_line(id);
+            return self.wait(id, Waiting::Place);
         }
         // Row 5: a call that has lost a session goes on only in a newer one.
-        let ready = base.session.ready().filter(|ready| ready.generation() > newer_than);
+        let ready = self.base.session.ready().filter(|ready| ready.generation() > newer_than);
         let Some(ready) = ready else {
-            self.wait(base, now, id, Waiting::Session { since: now });
-            base.cx.then(SessionEffect::Ensure);
-            return base.cx.then(CallEffect::ReviewSessionWaiter(id));
+            self.wait(id, Waiting::Session { since: now });
+            self.base.cx.then(SessionEffect::Ensure);
+            return self.base.cx.then(CallEffect::ReviewSessionWaiter(id));
         };
         // Without a description of a stateless server, `connect` goes on and asks for one.
         if is_connect && let Some(server) = ready.server.clone() {
-            return self.finish(base, now, id, Ok(Answer::Result(server)), None);
+            return self.finish(id, Ok(Answer::Result(server)), None);
         }
-        if ready.version.era() == Era::Modern && self.stand_in(base, now, id) {
+        if ready.version.era() == Era::Modern && self.stand_in(id) {
             return;
         }
-        let Some(exchange) = self.get(id) else { return };
-        match base.admission.pass_gates(now, &exchange.call, id) {
-            Ok(()) if self.must_wait(base, now, id) => self.wait_on_probation(base, now, id),
-            Ok(()) => self.post(base, now, id),
-            Err((until, status)) => self.wait_at_gate(base, now, id, until, status),
+        let Some(exchange) = self.all.get(id) else { return };
+        match self.base.admission.pass_gates(now, &exchange.call, id) {
+            Ok(()) if self.must_wait(id) => self.wait_on_probation(id),
+            Ok(()) => self.post(id),
+            Err((until, status)) => self.wait_at_gate(id, until, status),
         }
     }
 
     /// Moves an exchange into a wait and sets its timer.
-    pub(crate) fn wait(&mut self, base: &mut Base, now: Moment, id: ExchangeId, waiting: Waiting) {
-        let Some(exchange) = self.get_mut(id) else { return };
-        exchange.enter(now, State::Waiting(waiting));
-        self.set_alarm(base, id);
+    pub(crate) fn wait(&mut self, id: ExchangeId, waiting: Waiting) {
+        let Some(exchange) = self.all.get_mut(id) else { return };
+        exchange.enter(self.base.cx.now, State::Waiting(waiting));
+        self.set_alarm(id);
     }
 
     /// Sends the request, for the first time or again.
-    pub(crate) fn post(&mut self, base: &mut Base, now: Moment, id: ExchangeId) {
-        let Some(exchange) = self.get(id) else { return };
-        let in_force = || base.session.ready().map(|ready| ready.address.clone());
+    pub(crate) fn post(&mut self, id: ExchangeId) {
+        let Some(exchange) = self.all.get(id) else { return };
+        let in_force = || self.base.session.ready().map(|ready| ready.address.clone());
         let Some(mut to) = exchange.to.clone().or_else(in_force) else {
             // Only a request of the link itself can come here without a session.
-            return self.end(base, now, id, Ending::new(Kind::SessionLost, Reason::Nothing));
+            return self.end(id, Ending::new(Kind::SessionLost, Reason::Nothing));
         };
-        let wire_id = base.cx.next_wire_id();
-        if to.era() == Era::Legacy && !self.leave_rounds(base, now, id) {
+        let wire_id = self.base.cx.next_wire_id();
+        if to.era() == Era::Legacy && !self.leave_rounds(id) {
             return;
         }
-        let Some(exchange) = self.get(id) else { return };
+        let Some(exchange) = self.all.get(id) else { return };
         let can = exchange.capabilities.as_ref();
         let method = &exchange.call.method;
-        let body = base.session.body(to.era(), &exchange.params, wire_id, method, can);
-        let Some(exchange) = self.get_mut(id) else { return };
+        let body = self.base.session.body(to.era(), &exchange.params, wire_id, method, can);
+        let Some(exchange) = self.all.get_mut(id) else { return };
         (exchange.last_refusal, exchange.refused_with) = (None, None);
         if exchange.counters.session_renewed && exchange.newer_than.is_some() {
             // After a renewal, the connection that made the new session is sure to know it.
-            let home = base.session.ready().and_then(|ready| ready.home);
+            let home = self.base.session.ready().and_then(|ready| ready.home);
             exchange.route = home.map_or(Route::Any, Route::Prefer);
         }
         if let Some(target) = &exchange.target {
@@ -160,71 +145,59 @@ impl Calls {
         exchange.resume_state.start_over();
         exchange.counters.fruitless = 0;
         if let Some(old) = old {
-            self.wires.remove(&old.wire_id);
+            self.all.forget_wire(old.wire_id);
             if is_doubtful && !is_followed(&old) {
-                tell_cancelled(base, now, &old);
+                tell_cancelled(&mut self.base, &old);
             }
         }
-        self.wires.insert(wire_id, id);
-        let attempt = self.request(&mut base.cx, id, Verb::Post { body }, to);
-        self.go_live(base, now, id, attempt, Via::Post, None);
+        self.all.note_wire(wire_id, id);
+        let attempt = self.request(id, Verb::Post { body }, to);
+        self.go_live(id, attempt, Via::Post, None);
     }
 
     /// Requests the rest of a broken stream, in the session that it belongs to. The bounds of row 14 are
     /// checked here too, because a wait for the link or for credentials may have led here.
-    fn resume(&mut self, base: &mut Base, now: Moment, id: ExchangeId) {
-        let Some(exchange) = self.get(id) else { return };
+    fn resume(&mut self, id: ExchangeId) {
+        let Some(exchange) = self.all.get(id) else { return };
         let at = exchange.earliest_resume();
         if !exchange.may_resume() {
-            self.end(
-                base,
-                now,
-                id,
-                Ending::new(Kind::Exhausted, Reason::Rule(Rule::ResumedTooOften)),
-            );
-        } else if now < at {
-            self.wait(base, now, id, Waiting::Until { at, then: Then::Resume });
+            self.end(id, Ending::new(Kind::Exhausted, Reason::Rule(Rule::ResumedTooOften)));
+        } else if self.base.cx.now < at {
+            self.wait(id, Waiting::Until { at, then: Then::Resume });
         } else {
-            self.resume_beside(base, now, id, None);
+            self.resume_beside(id, None);
         }
     }
 
     /// Requests the rest of a stream. `replaces` is a stream that stays open until the new one is accepted.
-    pub(crate) fn resume_beside(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        id: ExchangeId,
-        replaces: Option<Box<Live>>,
-    ) {
-        let Some(exchange) = self.get_mut(id) else { return };
+    pub(crate) fn resume_beside(&mut self, id: ExchangeId, replaces: Option<Box<Live>>) {
+        let Some(exchange) = self.all.get_mut(id) else { return };
         let Some(mut to) = exchange.sent.as_ref().map(|sent| sent.to.clone()) else { return };
         if let Some(target) = &exchange.target {
             to.target = Some(target.clone());
         }
         exchange.counters.resumes += 1;
-        exchange.counters.resumed_at = Some(now);
+        exchange.counters.resumed_at = Some(self.base.cx.now);
         let verb = Verb::Get { last_event_id: exchange.resume_state.last_event_id().cloned() };
-        let attempt = self.request(&mut base.cx, id, verb, to);
-        self.go_live(base, now, id, attempt, Via::Resume, replaces);
+        let attempt = self.request(id, verb, to);
+        self.go_live(id, attempt, Via::Resume, replaces);
     }
 
     fn go_live(
         &mut self,
-        base: &mut Base,
-        now: Moment,
         id: ExchangeId,
         attempt: AttemptId,
         via: Via,
         replaces: Option<Box<Live>>,
     ) {
-        let credentials = base.cx.credentials;
-        let Some(exchange) = self.get_mut(id) else { return };
+        let now = self.base.cx.now;
+        let credentials = self.base.cx.credentials;
+        let Some(exchange) = self.all.get_mut(id) else { return };
         exchange.counters.attempts += 1;
         let phase = Phase::Asked;
         let connection = None;
         let live = Live { attempt, via, phase, credentials, connection, last_sign: now, replaces };
         exchange.enter(now, State::Live(live));
-        self.set_alarm(base, id);
+        self.set_alarm(id);
     }
 }

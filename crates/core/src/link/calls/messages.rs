@@ -11,161 +11,119 @@ use super::Calls;
 use crate::event::Event;
 use crate::exchange::Exchange;
 use crate::ids::QuestionId;
-use crate::link::base::Base;
 use crate::link::effects::MessageSource;
 use crate::link::outbound::{NewQuestion, Question};
-use crate::moment::Moment;
 use crate::output::{Address, Delivered};
 
 impl Calls {
     /// Answers a question of the server. An answer to a withdrawn question is ignored.
-    pub(crate) fn answer(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        question: QuestionId,
-        answer: &Answer,
-    ) {
-        if self.answer_round(base, now, question, answer) {
+    pub(crate) fn answer(&mut self, question: QuestionId, answer: &Answer) {
+        if self.answer_round(question, answer) {
             return;
         }
-        if let Some(question) = base.outbound.take_question(question) {
-            let to = self.asker_of(base, &question);
-            base.outbound.send_answer(&mut base.cx, now, &question, answer, to);
+        if let Some(question) = self.base.outbound.take_question(question) {
+            let to = self.asker_of(&question);
+            self.base.outbound.send_answer(&mut self.base.cx, &question, answer, to);
         }
     }
 
     /// Returns the address that a question was asked from, if that session is still there.
-    fn asker_of(&self, base: &Base, question: &Question) -> Option<Address> {
-        let ready = base.session.ready().map(|ready| &ready.address);
-        let sent = question.exchange.and_then(|id| self.get(id)?.sent.as_ref()).map(|it| &it.to);
+    fn asker_of(&self, question: &Question) -> Option<Address> {
+        let ready = self.base.session.ready().map(|ready| &ready.address);
+        let sent =
+            question.exchange.and_then(|id| self.all.get(id)?.sent.as_ref()).map(|it| &it.to);
         let mut known = ready.into_iter().chain(sent);
         known.find(|to| to.generation == question.generation).cloned()
     }
 
     /// Takes in one message.
-    pub(crate) fn take_in(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        source: MessageSource,
-        message: Message,
-    ) {
+    pub(crate) fn take_in(&mut self, source: MessageSource, message: Message) {
         match message {
-            Message::Notification { method, params } => {
-                self.notified(base, now, source, method, params)
-            }
-            Message::Request { id, method, params } => {
-                self.asked(base, now, source, id, method, params)
-            }
+            Message::Notification { method, params } => self.notified(source, method, params),
+            Message::Request { id, method, params } => self.asked(source, id, method, params),
             Message::Response { id, answer } => {
-                self.route(base, now, source, id.and_then(|id| id.number()), answer);
+                self.route(source, id.and_then(|id| id.number()), answer);
             }
         }
     }
 
     /// Row 17: gives an answer to its exchange. Any stream of a generation may carry the answer of any
     /// exchange.
-    fn route(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        source: MessageSource,
-        wire_id: Option<u64>,
-        answer: Answer,
-    ) {
-        let exchange = wire_id.and_then(|wire_id| self.of_wire(wire_id));
+    fn route(&mut self, source: MessageSource, wire_id: Option<u64>, answer: Answer) {
+        let exchange = wire_id.and_then(|wire_id| self.all.of_wire(wire_id));
         let is_same_session = |exchange: &Exchange| {
             exchange.sent.as_ref().is_some_and(|sent| sent.generation() == source.generation)
         };
-        match exchange.and_then(|id| self.get(id)).filter(|each| is_same_session(each)) {
-            Some(exchange) => self.answered(base, now, exchange.id, answer, source.attempt),
-            None => base.cx.tell(Event::StrayAnswer),
+        match exchange.and_then(|id| self.all.get(id)).filter(|each| is_same_session(each)) {
+            Some(exchange) => self.answered(exchange.id, answer, source.attempt),
+            None => self.base.cx.tell(Event::StrayAnswer),
         }
     }
 
-    fn notified(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        source: MessageSource,
-        method: Box<str>,
-        params: Option<Json>,
-    ) {
+    fn notified(&mut self, source: MessageSource, method: Box<str>, params: Option<Json>) {
         match &*method {
-            notification::PROGRESS => return self.progressed(base, now, method, params),
-            notification::CANCELLED => {
-                base.outbound.question_cancelled(&mut base.cx, source.generation, params.as_ref())
-            }
+            notification::PROGRESS => return self.progressed(method, params),
+            notification::CANCELLED => self.base.outbound.question_cancelled(
+                &mut self.base.cx,
+                source.generation,
+                params.as_ref(),
+            ),
             notification::TOOLS_CHANGED => {
                 self.tools.forget();
-                self.plan_learning(&mut base.cx, now);
+                self.plan_learning();
             }
             _ => {}
         }
         let exchange = source.exchange;
-        base.cx.deliver(Delivered::Notification { exchange, method, params });
+        self.base.cx.deliver(Delivered::Notification { exchange, method, params });
     }
 
     /// Gives progress to the call whose token it names, with the caller's own token in it.
-    fn progressed(&mut self, base: &mut Base, now: Moment, method: Box<str>, params: Option<Json>) {
+    fn progressed(&mut self, method: Box<str>, params: Option<Json>) {
         let Some(params) = params else { return };
         let token = params.member("progressToken").and_then(|token| Id::new(token).number());
-        let id = token.and_then(|token| self.of_wire(token));
-        let Some(exchange) = id.and_then(|id| self.get_mut(id)) else { return };
-        if !exchange.progress_increased(now, &params) {
+        let id = token.and_then(|token| self.all.of_wire(token));
+        let Some(exchange) = id.and_then(|id| self.all.get_mut(id)) else { return };
+        if !exchange.progress_increased(self.base.cx.now, &params) {
             return;
         }
         let id = exchange.id;
         let params = Some(with_caller_token(params, exchange.params.caller_token.as_ref()));
-        self.set_alarm(base, id);
-        base.cx.deliver(Delivered::Notification { exchange: Some(id), method, params });
+        self.set_alarm(id);
+        self.base.cx.deliver(Delivered::Notification { exchange: Some(id), method, params });
     }
 
-    fn asked(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        source: MessageSource,
-        id: Id,
-        method: Box<str>,
-        params: Option<Json>,
-    ) {
-        let asker = source.exchange.and_then(|id| self.get(id));
-        if asker.map_or_else(|| base.session.era(), |it| it.era()) == Era::Modern {
+    fn asked(&mut self, source: MessageSource, id: Id, method: Box<str>, params: Option<Json>) {
+        let asker = source.exchange.and_then(|id| self.all.get(id));
+        if asker.map_or_else(|| self.base.session.era(), |it| it.era()) == Era::Modern {
             // The specification allows a stateless server no requests.
-            return base.cx.tell(Event::QuestionIgnored { method: method.into() });
+            return self.base.cx.tell(Event::QuestionIgnored { method: method.into() });
         }
         let exchange = source.exchange;
         let question = Question { id, generation: source.generation, exchange };
         if &*method == "ping" {
             let pong = Answer::Result(Json::empty_object());
-            return self.answer_ourselves(base, now, &question, &pong);
+            return self.answer_ourselves(&question, &pong);
         }
-        match base.outbound.question_came(question.clone()) {
+        match self.base.outbound.question_came(question.clone()) {
             NewQuestion::Asked(question) => {
-                base.cx.deliver(Delivered::Question { question, exchange, method, params });
+                self.base.cx.deliver(Delivered::Question { question, exchange, method, params });
             }
             NewQuestion::Known => {}
             NewQuestion::TooMany => {
                 let busy = Answer::refusal(code::SERVER_ERROR, "too many requests at once");
-                self.answer_ourselves(base, now, &question, &busy);
+                self.answer_ourselves(&question, &busy);
             }
         }
     }
 
-    fn answer_ourselves(&self, base: &mut Base, now: Moment, question: &Question, answer: &Answer) {
-        let to = self.asker_of(base, question);
-        base.outbound.send_own_answer(&mut base.cx, now, question, answer, to);
+    fn answer_ourselves(&mut self, question: &Question, answer: &Answer) {
+        let to = self.asker_of(question);
+        self.base.outbound.send_own_answer(&mut self.base.cx, question, answer, to);
     }
 
     /// Learns from the result of a call. Returns a result to hand over in its place, if it must be changed.
-    pub(super) fn learn_from(
-        &mut self,
-        base: &mut Base,
-        exchange: &Exchange,
-        answer: &Answer,
-    ) -> Option<Answer> {
+    pub(super) fn learn_from(&mut self, exchange: &Exchange, answer: &Answer) -> Option<Answer> {
         #[derive(serde::Deserialize)]
         struct Cursor {
             #[serde(default)]
@@ -174,14 +132,14 @@ impl Calls {
 
         let Answer::Result(result) = answer else { return None };
         if &*exchange.call.method != "tools/list" {
-            base.session.remember(exchange);
+            self.base.session.remember(exchange);
             return None;
         }
         let cursor = exchange.params.text().and_then(|params| params.read::<Cursor>());
         let is_first = cursor.is_none_or(|Cursor { cursor }| cursor.is_none());
         let learnt = self.tools.learn(result, is_first);
         if learnt.is_changed {
-            base.cx.tell(Event::ToolsChanged);
+            self.base.cx.tell(Event::ToolsChanged);
         }
         if exchange.era() == Era::Legacy || learnt.unfit.is_empty() {
             return None;
@@ -189,7 +147,7 @@ impl Calls {
         let names: BTreeSet<_> = learnt.unfit.iter().map(|(name, _)| name.as_str()).collect();
         let kept = without_tools(result, &names);
         for (name, why) in learnt.unfit {
-            base.cx.tell(Event::ToolDropped { tool: name.into(), why });
+            self.base.cx.tell(Event::ToolDropped { tool: name.into(), why });
         }
         Some(Answer::Result(kept))
     }

@@ -1,6 +1,10 @@
 //! Calls: exchanges, from their first attempt to their single end.
 //!
+//! They stand on the base, whose parts know nothing of them, and call it directly; what a part of the base wants of
+//! them, it asks for.
+//!
 //! ```text
+//!   exchanges     those that have not ended
 //!   letting_out   sending them, for the first time or again, or noting what they wait for
 //!   steps         carrying out what they decide
 //!   admitting     places in flight, and the gates of a busy server
@@ -30,6 +34,7 @@ mod doubts;
 mod effects;
 mod ending;
 mod era_doubts;
+mod exchanges;
 mod learning;
 mod letting_out;
 mod messages;
@@ -46,25 +51,23 @@ mod waiting;
 
 use std::collections::BTreeMap;
 
-use crate::exchange::{Exchange, Live, Phase};
 use crate::ids::{AttemptId, ExchangeId, QuestionId};
+use crate::moment::Moment;
 use crate::output::{Address, Lane, Verb};
 use crate::replay::KnownTools;
 
 use super::attempts::{NewRequest, Owner};
-use super::context::Context;
+use super::base::Base;
 use super::routing_headers::headers_of;
+use exchanges::Exchanges;
 use learning::Learning;
 use refused_form::Relisting;
 
-/// All exchanges that have not ended.
-#[derive(Debug, Default)]
+/// All calls, and the base that they stand on.
+#[derive(Debug)]
 pub(crate) struct Calls {
-    /// Each is boxed, because a map makes room for eleven values at once and most links have no exchange.
-    exchanges: BTreeMap<ExchangeId, Box<Exchange>>,
-    last_id: ExchangeId,
-    /// The exchanges by the request ids that an answer on the wire may name.
-    wires: BTreeMap<u64, ExchangeId>,
+    pub(super) base: Base,
+    pub(super) all: Exchanges,
     /// The questions of stateless servers, by the call that they belong to.
     round_questions: BTreeMap<QuestionId, ExchangeId>,
     /// What the server's list says about its tools.
@@ -75,33 +78,29 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    pub(crate) fn get(&self, id: ExchangeId) -> Option<&Exchange> {
-        self.exchanges.get(&id).map(|exchange| &**exchange)
+    pub(super) fn new(base: Base) -> Self {
+        Self {
+            base,
+            all: Exchanges::default(),
+            round_questions: BTreeMap::new(),
+            tools: KnownTools::default(),
+            relisting: None,
+            learning: Learning::default(),
+        }
     }
 
-    pub(crate) fn get_mut(&mut self, id: ExchangeId) -> Option<&mut Exchange> {
-        self.exchanges.get_mut(&id).map(|exchange| &mut **exchange)
-    }
-
-    /// Returns all exchanges, oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Exchange> {
-        self.exchanges.values().map(|exchange| &**exchange)
-    }
-
-    /// Returns the ids of the exchanges that satisfy `is_meant`, oldest first.
-    pub(crate) fn ids_where(&self, is_meant: impl Fn(&Exchange) -> bool) -> Vec<ExchangeId> {
-        self.iter().filter(|exchange| is_meant(exchange)).map(|exchange| exchange.id).collect()
-    }
-
-    /// Returns the exchange that sent the request with this id.
-    pub(crate) fn of_wire(&self, wire_id: u64) -> Option<ExchangeId> {
-        self.wires.get(&wire_id).copied()
+    /// Sets the moment for all that follows from a command or news.
+    pub(super) const fn at(&mut self, now: Moment) {
+        self.base.cx.now = now;
     }
 
     /// Makes a request for an exchange, with its own headers.
-    fn request(&self, cx: &mut Context, id: ExchangeId, verb: Verb, to: Address) -> AttemptId {
+    fn request(&mut self, id: ExchangeId, verb: Verb, to: Address) -> AttemptId {
         let owner = Owner::Exchange(id);
-        let Some(exchange) = self.get(id) else { return cx.send(NewRequest::new(owner, verb, to)) };
+        let cx = &mut self.base.cx;
+        let Some(exchange) = self.all.get(id) else {
+            return cx.send(NewRequest::new(owner, verb, to));
+        };
         let mirrors = exchange.call.tool.as_ref().and_then(|tool| self.tools.mirrors(tool));
         let lane = match verb {
             _ if !exchange.origin.is_application() => Lane::Control,
@@ -110,20 +109,5 @@ impl Calls {
         };
         let (headers, route) = (headers_of(exchange, mirrors), exchange.route);
         cx.send(NewRequest { owner, verb, to, headers, lane, route })
-    }
-
-    /// Returns the stream of an exchange that belongs to this attempt: the current one, or the one being
-    /// replaced.
-    pub(crate) fn stream_of(&mut self, id: ExchangeId, attempt: AttemptId) -> Option<&mut Live> {
-        let mut live = self.get_mut(id)?.live_mut()?;
-        if live.attempt != attempt {
-            live = live.replaces.as_deref_mut()?;
-        }
-        (live.attempt == attempt).then_some(live)
-    }
-
-    /// Whether an attempt belongs to an exchange and has no head yet.
-    pub(crate) fn is_headless(&mut self, id: ExchangeId, attempt: AttemptId) -> bool {
-        self.stream_of(id, attempt).is_some_and(|live| matches!(live.phase, Phase::Asked))
     }
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use ridethrough_wire::message::Answer;
 
 use super::Calls;
+use super::exchanges::Exchanges;
 use crate::answer::status::stream_head;
 use crate::answer::{PostReading, read_streamed};
 use crate::exchange::{Deadline, Ending, Exchange, Origin, Purpose, Sent, Then};
@@ -19,43 +20,34 @@ use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ExchangeId, Generation};
 use crate::link::base::Base;
-use crate::link::context::Context;
 use crate::link::effects::{Effect, StandingStream};
 use crate::link::own_request::{OwnOutcome, OwnReply, OwnRequest};
 use crate::link::timers::Timer;
-use crate::moment::Moment;
 use crate::outcome::CallName;
 use crate::output::Route;
 use crate::replay::ReplayRule;
 
 impl Calls {
-    pub(crate) fn clear_away(
-        &mut self,
-        cx: &mut Context,
-        exchange: &Exchange,
-        carrier: Option<AttemptId>,
-    ) {
-        if let Some(sent) = &exchange.sent {
-            self.wires.remove(&sent.wire_id);
-        }
-        cx.timers.set(Timer::Exchange(exchange.id), None);
-        self.let_go(cx, exchange, carrier);
+    pub(crate) fn clear_away(&mut self, exchange: &Exchange, carrier: Option<AttemptId>) {
+        self.base.cx.timers.set(Timer::Exchange(exchange.id), None);
+        self.let_go(exchange, carrier);
     }
 
     /// Drops an exchange of the link whose outcome is no longer wanted.
-    pub(crate) fn drop_own(&mut self, cx: &mut Context, id: ExchangeId) {
-        if let Some(exchange) = self.exchanges.remove(&id) {
-            self.clear_away(cx, &exchange, None);
+    pub(crate) fn drop_own(&mut self, id: ExchangeId) {
+        if let Some(exchange) = self.all.remove(id) {
+            self.clear_away(&exchange, None);
         }
     }
 
     /// Whether an exchange is a question of the link.
     pub(crate) fn is_question(&self, id: ExchangeId) -> bool {
-        self.get(id).is_some_and(|exchange| exchange.origin.question().is_some())
+        self.all.get(id).is_some_and(|exchange| exchange.origin.question().is_some())
     }
 
     /// Sends a request for the link itself.
-    pub(crate) fn ask(&mut self, base: &mut Base, now: Moment, request: OwnRequest) {
+    pub(crate) fn ask(&mut self, request: OwnRequest) {
+        let now = self.base.cx.now;
         let OwnRequest { purpose, method, params, to, route, within } = request;
         let within = match route {
             Route::Prefer(_) => within.min(SILENCE_LIMIT),
@@ -64,46 +56,38 @@ impl Calls {
         let call = CallName { method, tool: None };
         let deadline = Deadline { at: now + within, is_callers: true, extension: None };
         let rule = ReplayRule::Repeatable;
-        let id = self.add(&base.session, now, call, params, rule, deadline);
-        if let Some(exchange) = self.get_mut(id) {
+        let id = self.add(call, params, rule, deadline);
+        if let Some(exchange) = self.all.get_mut(id) {
             exchange.origin = Origin::Link(purpose);
             (exchange.to, exchange.route) = (to, route);
         }
         match Origin::Link(purpose).question() {
             // A request with an address of its own goes out at once: for some, whether it can be sent at all
             // is the question.
-            Some(_) => self.post(base, now, id),
-            None => self.let_out(base, now, id, Then::Send),
+            Some(_) => self.post(id),
+            None => self.let_out(id, Then::Send),
         }
     }
 
     /// Ends a question that was answered by a body.
     pub(crate) fn settle_by_body(
         &mut self,
-        base: &mut Base,
-        now: Moment,
         id: ExchangeId,
         head: AnswerHead,
         reading: PostReading,
         named: Option<Answer>,
     ) {
-        let Some(exchange) = self.get(id) else { return };
+        let Some(exchange) = self.all.get(id) else { return };
         let Some(sent) = exchange.sent.clone() else { return };
-        let credentials = self.credentials_of(base, id);
+        let credentials = self.credentials_of(id);
         let reply = OwnReply { head, reading, named, to: sent.to, credentials };
-        self.settle(base, now, id, OwnOutcome::Answered(Box::new(reply)));
+        self.settle(id, OwnOutcome::Answered(Box::new(reply)));
     }
 
     /// Handles a question that could not be sent, or whose answer broke off. A question about a session or an
     /// era is asked again: that does no harm, and its answer decides what becomes of calls.
-    pub(crate) fn question_failed(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        id: ExchangeId,
-        failure: Failure,
-    ) {
-        let Some(exchange) = self.get(id) else { return };
+    pub(crate) fn question_failed(&mut self, id: ExchangeId, failure: Failure) {
+        let Some(exchange) = self.all.get(id) else { return };
         let decides = matches!(
             exchange.origin,
             Origin::Link(Purpose::Credentials | Purpose::Era | Purpose::Session)
@@ -111,103 +95,100 @@ impl Calls {
         let is_unsent = failure.delivery == Delivery::NotSent;
         let may_pass = failure.cause != Cause::ConnectionGone
             && !failure.cause.is_misbehaviour()
-            && !failure.cause.is_lasting(base.reach.connected_before());
+            && !failure.cause.is_lasting(self.base.reach.connected_before());
         if decides && may_pass && (is_unsent || exchange.counters.attempts < MOST_QUESTIONS) {
-            self.let_out(base, now, id, Then::Send)
+            self.let_out(id, Then::Send)
         } else {
-            self.settle(base, now, id, OwnOutcome::Nothing(failure))
+            self.settle(id, OwnOutcome::Nothing(failure))
         }
     }
 
     /// Hands the outcome of an exchange of the link to the part that asked.
     pub(crate) fn own_finished(
         &mut self,
-        base: &mut Base,
-        now: Moment,
         exchange: &Exchange,
         outcome: Result<Answer, Ending>,
         carrier: Option<AttemptId>,
     ) {
-        self.clear_away(&mut base.cx, exchange, carrier);
-        if base.cx.is_closing() {
+        self.clear_away(exchange, carrier);
+        if self.base.cx.is_closing() {
             return;
         }
         match exchange.origin {
             Origin::Application => {}
             Origin::Link(Purpose::Restore) => {
                 let is_done = matches!(outcome, Ok(Answer::Result(_)));
-                base.session.restored(&mut base.cx, exchange, is_done);
+                self.base.session.restored(&mut self.base.cx, exchange, is_done);
             }
-            Origin::Link(Purpose::Tools) => self.tools_page(base, now, outcome.ok().as_ref()),
+            Origin::Link(Purpose::Tools) => self.tools_page(outcome.ok().as_ref()),
             Origin::Link(purpose) => {
-                if outcome.is_err() && self.ask_elsewhere(base, now, purpose, exchange) {
+                if outcome.is_err() && self.ask_elsewhere(purpose, exchange) {
                     return;
                 }
                 let word = word_of(exchange, outcome);
-                settled(base, now, purpose, about(exchange), word);
+                settled(&mut self.base, purpose, about(exchange), word);
             }
         }
     }
 
     /// Asks a question again on another connection, after silence on the one that it was meant for: that one
     /// may be dead without a sign. Returns whether it was asked.
-    fn ask_elsewhere(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        purpose: Purpose,
-        exchange: &Exchange,
-    ) -> bool {
+    fn ask_elsewhere(&mut self, purpose: Purpose, exchange: &Exchange) -> bool {
         let Route::Prefer(silent) = exchange.route else { return false };
         let (to, route) = (exchange.to.clone(), Route::Instead(silent));
         let request = OwnRequest::new(purpose, exchange.call.method.clone(), ELSEWHERE_LIMIT);
-        self.ask(base, now, OwnRequest { to, route, ..request });
+        self.ask(OwnRequest { to, route, ..request });
         true
     }
 
-    fn settle(&mut self, base: &mut Base, now: Moment, id: ExchangeId, word: OwnOutcome) {
-        let Some(exchange) = self.exchanges.remove(&id) else { return };
-        self.clear_away(&mut base.cx, &exchange, None);
+    fn settle(&mut self, id: ExchangeId, word: OwnOutcome) {
+        let Some(exchange) = self.all.remove(id) else { return };
+        self.clear_away(&exchange, None);
         if let Some(purpose) = exchange.origin.question()
-            && !base.cx.is_closing()
+            && !self.base.cx.is_closing()
         {
-            settled(base, now, purpose, about(&exchange), word);
+            settled(&mut self.base, purpose, about(&exchange), word);
         }
     }
 
     /// Hands what came of a question about the session `about` to the part that asked.
     pub(crate) fn own_settled(
         &mut self,
-        base: &mut Base,
-        now: Moment,
         (purpose, about): (Purpose, Generation),
         word: OwnOutcome,
         stream: StandingStream,
     ) {
         match purpose {
-            Purpose::Credentials => self.credentials_told(base, word),
-            Purpose::Era => self.era_told(base, now, about, word),
-            Purpose::Gate => self.gate_told(base, &word),
-            Purpose::Home => self.home_told(base, about, &word, stream),
+            Purpose::Credentials => self.credentials_told(word),
+            Purpose::Era => self.era_told(about, word),
+            Purpose::Gate => self.gate_told(&word),
+            Purpose::Home => self.home_told(about, &word, stream),
             Purpose::Liveness => {
-                base.health.liveness_told(&mut base.cx, &mut base.session, about, word);
+                self.base.health.liveness_told(
+                    &mut self.base.cx,
+                    &mut self.base.session,
+                    about,
+                    word,
+                );
             }
-            Purpose::Probation => self.probation_told(base, now, word),
-            Purpose::Session => self.session_told(base, now, about, word, stream),
+            Purpose::Probation => self.probation_told(word),
+            Purpose::Session => self.session_told(about, word, stream),
             Purpose::Restore | Purpose::Tools => {}
         }
     }
 
+    /// Forgets the restoring requests that are out.
+    pub(super) fn drop_restoring(&mut self) {
+        for id in self.all.ids_where(is_restoring) {
+            self.drop_own(id);
+        }
+    }
+}
+
+impl Exchanges {
     /// Returns how many restoring requests are out.
     pub(crate) fn restoring(&self) -> usize {
         self.iter().filter(|it| is_restoring(it)).count()
-    }
-
-    /// Forgets the restoring requests that are out.
-    pub(super) fn drop_restoring(&mut self, cx: &mut Context) {
-        for id in self.ids_where(is_restoring) {
-            self.drop_own(cx, id);
-        }
     }
 }
 
@@ -216,13 +197,13 @@ fn is_restoring(exchange: &Exchange) -> bool {
 }
 
 /// Tells the part that asked what came of its question about the session `about`.
-fn settled(base: &mut Base, now: Moment, purpose: Purpose, about: Generation, word: OwnOutcome) {
+fn settled(base: &mut Base, purpose: Purpose, about: Generation, word: OwnOutcome) {
     if let (Purpose::Era | Purpose::Session, OwnOutcome::Answered(reply)) = (purpose, &word)
         && let PostReading::Unauthorized { challenge, .. } = &reply.reading
     {
         // No call would trigger the renewal: a server of the other era refuses a call for its form before it
         // looks at the credentials.
-        base.credentials.renew(&mut base.cx, now, reply.credentials, challenge.clone());
+        base.credentials.renew(&mut base.cx, reply.credentials, challenge.clone());
     }
     base.cx.then(Effect::OwnSettled(purpose, about, word));
 }

@@ -17,7 +17,6 @@ use crate::exchange::{Awaited, Phase, Purpose, Then, Waiting};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId};
 use crate::link::HANDSHAKE_LIMIT;
-use crate::link::base::Base;
 use crate::link::effects::CallEffect;
 use crate::link::own_request::OwnRequest;
 use crate::moment::Moment;
@@ -37,13 +36,11 @@ impl Calls {
     /// Mends a call that was refused for its form. Returns whether the call goes on.
     pub(crate) fn mend(
         &mut self,
-        base: &mut Base,
-        now: Moment,
         id: ExchangeId,
         answer: &Answer,
         carrier: Option<AttemptId>,
     ) -> bool {
-        let Some(exchange) = self.get_mut(id) else { return false };
+        let Some(exchange) = self.all.get_mut(id) else { return false };
         let is_tool = &*exchange.call.method == "tools/call";
         let is_stale = match answer.error().map(|error| error.code) {
             Some(HEADER_MISMATCH) if is_tool && !exchange.own_routing_headers => true,
@@ -66,45 +63,38 @@ impl Calls {
         exchange.counters.note(Delivery::Refused);
         // The event names a fixed reason, because the server's words may quote what was sent.
         let reason = Reason::Rule(Rule::RefusedForm);
-        self.hiccup(base, now, id, reason, Remedy::Resend { at: now });
-        self.release(base, now, id, carrier);
+        self.hiccup(id, reason, Remedy::Resend { at: self.base.cx.now });
+        self.release(id, carrier);
         if is_stale {
-            self.wait(base, now, id, Waiting::Tools);
-            self.list_tools(base, now);
+            self.wait(id, Waiting::Tools);
+            self.list_tools();
         } else {
-            self.let_out(base, now, id, Then::Send)
+            self.let_out(id, Then::Send)
         }
         true
     }
 
     /// Lists the tools for the link itself, unless that is under way.
-    pub(super) fn list_tools(&mut self, base: &mut Base, now: Moment) {
+    pub(super) fn list_tools(&mut self) {
         if self.relisting.is_none() {
             self.ask_for_tools(
-                base,
-                now,
                 None,
-                Relisting { pages: 0, until: now + HANDSHAKE_LIMIT },
+                Relisting { pages: 0, until: self.base.cx.now + HANDSHAKE_LIMIT },
             );
         }
     }
 
-    fn ask_for_tools(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        cursor: Option<Json>,
-        relisting: Relisting,
-    ) {
+    fn ask_for_tools(&mut self, cursor: Option<Json>, relisting: Relisting) {
         self.relisting = Some(relisting);
         let cursor = cursor.map(|cursor| ("cursor".to_owned(), cursor));
         let params = Params::new(Some(Json::empty_object().with_members(cursor)), false);
-        let request = OwnRequest::new(Purpose::Tools, LIST, relisting.until.since(now));
-        self.ask(base, now, OwnRequest { params, ..request });
+        let request =
+            OwnRequest::new(Purpose::Tools, LIST, relisting.until.since(self.base.cx.now));
+        self.ask(OwnRequest { params, ..request });
     }
 
     /// Takes in a page of the link's own list; `None` if it could not be had.
-    pub(crate) fn tools_page(&mut self, base: &mut Base, now: Moment, answer: Option<&Answer>) {
+    pub(crate) fn tools_page(&mut self, answer: Option<&Answer>) {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Next {
@@ -114,29 +104,29 @@ impl Calls {
 
         let Some(Relisting { pages, until }) = self.relisting else { return };
         let Some(Answer::Result(page)) = answer else {
-            self.tools_listed(base);
-            return self.learning_ended(&mut base.cx, now, answer);
+            self.tools_listed();
+            return self.learning_ended(answer);
         };
         if self.tools.learn(page, pages == 0).is_changed {
-            base.cx.tell(Event::ToolsChanged);
+            self.base.cx.tell(Event::ToolsChanged);
         }
         let next = page.read::<Next>().and_then(|next| next.next_cursor);
         let next = next.filter(|cursor| cursor.as_str() != "null" && pages < MOST_PAGES);
         match next {
             Some(cursor) => {
-                self.ask_for_tools(base, now, Some(cursor), Relisting { pages: pages + 1, until });
+                self.ask_for_tools(Some(cursor), Relisting { pages: pages + 1, until });
             }
             None => {
-                self.tools_listed(base);
-                self.learning_ended(&mut base.cx, now, answer);
+                self.tools_listed();
+                self.learning_ended(answer);
             }
         }
     }
 
     /// Ends the link's own list, complete or not, and lets out the calls that waited for it.
-    fn tools_listed(&mut self, base: &mut Base) {
+    fn tools_listed(&mut self) {
         self.relisting = None;
-        base.cx.then(CallEffect::LetOutAll(Awaited::Tools));
+        self.base.cx.then(CallEffect::LetOutAll(Awaited::Tools));
     }
 }
 

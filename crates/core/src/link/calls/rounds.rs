@@ -15,87 +15,66 @@ use super::Calls;
 use crate::exchange::{Ending, Exchange, RoundReply, State, Then, Waiting, Wanted};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId, QuestionId};
-use crate::link::base::Base;
-use crate::link::context::Context;
-use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Delivered;
 use crate::rule::Rule;
 
 impl Calls {
     /// Withdraws the open questions of a call that is over.
-    pub(crate) fn withdraw_round(&mut self, cx: &mut Context, exchange: &Exchange) {
+    pub(crate) fn withdraw_round(&mut self, exchange: &Exchange) {
         let void: Vec<QuestionId> = exchange.round.questions().collect();
         for question in void {
             if self.round_questions.remove(&question).is_some() {
-                cx.deliver(Delivered::Withdrawn { question });
+                self.base.cx.deliver(Delivered::Withdrawn { question });
             }
         }
     }
 
     /// Handles the answer to an exchange. In the stateless era it may ask for input and begin another round.
-    pub(crate) fn answered(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        id: ExchangeId,
-        answer: Answer,
-        carrier: Option<AttemptId>,
-    ) {
-        let Some(exchange) = self.get(id) else { return };
+    pub(crate) fn answered(&mut self, id: ExchangeId, answer: Answer, carrier: Option<AttemptId>) {
+        let Some(exchange) = self.all.get(id) else { return };
         if !exchange.origin.is_application() {
-            return self.finish(base, now, id, Ok(answer), carrier);
+            return self.finish(id, Ok(answer), carrier);
         }
-        if exchange.era() == Era::Modern && self.mend(base, now, id, &answer, carrier) {
+        if exchange.era() == Era::Modern && self.mend(id, &answer, carrier) {
             return;
         }
-        let Some(exchange) = self.get(id) else { return };
+        let Some(exchange) = self.all.get(id) else { return };
         let reply = match (&answer, exchange.era()) {
             (Answer::Result(result), Era::Modern) => {
                 let can = exchange.capabilities.as_ref();
-                let can = can.unwrap_or_else(|| base.session.capabilities());
+                let can = can.unwrap_or_else(|| self.base.session.capabilities());
                 RoundReply::of(&exchange.call.method, result, can)
             }
             _ => RoundReply::Complete,
         };
         match reply {
-            RoundReply::Complete => self.finish(base, now, id, Ok(answer), carrier),
+            RoundReply::Complete => self.finish(id, Ok(answer), carrier),
             RoundReply::InputRequired(_) | RoundReply::Unknown if exchange.round.is_callers() => {
-                self.finish(base, now, id, Ok(answer), carrier);
+                self.finish(id, Ok(answer), carrier);
             }
-            RoundReply::InputRequired(wanted) => self.begin_round(base, now, id, wanted, carrier),
-            RoundReply::Invalid(why) => self.misbehaved(base, now, id, why),
+            RoundReply::InputRequired(wanted) => self.begin_round(id, wanted, carrier),
+            RoundReply::Invalid(why) => self.misbehaved(id, why),
             RoundReply::Unknown => {
-                self.misbehaved(base, now, id, Rule::UndeclaredType);
+                self.misbehaved(id, Rule::UndeclaredType);
             }
         }
     }
 
     /// Answers a question of a round. Returns whether `question` was one.
-    pub(crate) fn answer_round(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        question: QuestionId,
-        answer: &Answer,
-    ) -> bool {
+    pub(crate) fn answer_round(&mut self, question: QuestionId, answer: &Answer) -> bool {
         let Some(id) = self.round_questions.remove(&question) else { return false };
-        let Some(exchange) = self.get_mut(id) else { return true };
+        let Some(exchange) = self.all.get_mut(id) else { return true };
         match answer {
             Answer::Result(result) => {
                 exchange.round.give(question, result.clone());
-                self.go_on_if_complete(base, now, id);
+                self.go_on_if_complete(id);
             }
             Answer::Error(_) => {
                 let words = answer.error().unwrap_or_default().message;
                 let words = format!("input that the server asked for was not given: {words}");
                 exchange.counters.note(Delivery::Unknown);
-                self.end(
-                    base,
-                    now,
-                    id,
-                    Ending::new(Kind::Incompatible, Reason::Said(words.into())),
-                );
+                self.end(id, Ending::new(Kind::Incompatible, Reason::Said(words.into())));
             }
         }
         true
@@ -104,88 +83,76 @@ impl Calls {
     /// Removes what earlier rounds added to a call that goes to a server without rounds. Returns whether the
     /// call may go out: it would begin anew there, and a call that is not safe must not do twice what a round
     /// has done.
-    pub(crate) fn leave_rounds(&mut self, base: &mut Base, now: Moment, id: ExchangeId) -> bool {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
+    pub(crate) fn leave_rounds(&mut self, id: ExchangeId) -> bool {
+        let Some(exchange) = self.all.get_mut(id) else { return false };
         let Some(params) = exchange.round.leave(exchange.params.text()) else { return true };
         exchange.params = Params::new(Some(params), exchange.params.has_token());
-        let is_safe = self.tools.is_safe(&exchange.call, exchange.rule, base.cx.policy.trust_hints);
+        let is_safe =
+            self.tools.is_safe(&exchange.call, exchange.rule, self.base.cx.policy.trust_hints);
         if !is_safe {
             let reason = Reason::Rule(Rule::RoundsOutsideSession);
-            self.end(base, now, id, Ending::new(Kind::Interrupted, reason));
+            self.end(id, Ending::new(Kind::Interrupted, reason));
         }
         is_safe
     }
 
-    fn begin_round(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        id: ExchangeId,
-        wanted: Wanted,
-        carrier: Option<AttemptId>,
-    ) {
-        let Some(exchange) = self.get(id) else { return };
+    fn begin_round(&mut self, id: ExchangeId, wanted: Wanted, carrier: Option<AttemptId>) {
+        let Some(exchange) = self.all.get(id) else { return };
         let round = exchange.round.next(exchange.params.text(), wanted.request_state);
         let Some(mut round) = round else {
-            return self.misbehaved(base, now, id, Rule::AsksForEver);
+            return self.misbehaved(id, Rule::AsksForEver);
         };
-        self.release(base, now, id, carrier);
+        self.release(id, carrier);
         for (key, input) in wanted.input_requests {
-            let question = base.outbound.next_question();
+            let question = self.base.outbound.next_question();
             round.ask(key, question);
             self.round_questions.insert(question, id);
             let (method, params) = (input.method, input.params);
             let asked = Delivered::Question { question, exchange: Some(id), method, params };
-            base.cx.deliver(asked);
+            self.base.cx.deliver(asked);
         }
-        if let Some(exchange) = self.get_mut(id) {
+        if let Some(exchange) = self.all.get_mut(id) {
             exchange.round = round;
             // The server has begun to run the call, and it is unknown how far it came.
             exchange.counters.note(Delivery::Unknown);
         }
-        self.go_on_if_complete(base, now, id);
+        self.go_on_if_complete(id);
     }
 
     /// Sends the call again once all input is there.
-    fn go_on_if_complete(&mut self, base: &mut Base, now: Moment, id: ExchangeId) {
-        let Some(exchange) = self.get_mut(id) else { return };
+    fn go_on_if_complete(&mut self, id: ExchangeId) {
+        let Some(exchange) = self.all.get_mut(id) else { return };
         let Some(params) = exchange.round.params() else { return };
         exchange.params = Params::new(Some(params), exchange.params.has_token());
         if exchange.round.is_pause() {
-            self.wait(base, now, id, Waiting::Until { at: now + PAUSE, then: Then::Send })
+            self.wait(id, Waiting::Until { at: self.base.cx.now + PAUSE, then: Then::Send })
         } else {
-            self.let_out(base, now, id, Then::Send)
+            self.let_out(id, Then::Send)
         }
     }
 
     /// Releases the attempt that brought the last answer, because the next request is a new one.
-    pub(crate) fn release(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        id: ExchangeId,
-        carrier: Option<AttemptId>,
-    ) {
-        let Some(exchange) = self.get_mut(id) else { return };
+    pub(crate) fn release(&mut self, id: ExchangeId, carrier: Option<AttemptId>) {
+        let Some(exchange) = self.all.get_mut(id) else { return };
         let wire_id = exchange.sent.as_ref().map(|sent| sent.wire_id);
         let attempt = exchange.live().map(|live| live.attempt);
-        exchange.enter(now, State::Waiting(Waiting::Input));
+        exchange.enter(self.base.cx.now, State::Waiting(Waiting::Input));
         if let Some(wire_id) = wire_id {
-            self.wires.remove(&wire_id);
+            self.all.forget_wire(wire_id);
         }
         match attempt {
-            Some(attempt) if carrier == Some(attempt) => base.cx.drain(attempt),
-            Some(attempt) => base.cx.abort(attempt),
+            Some(attempt) if carrier == Some(attempt) => self.base.cx.drain(attempt),
+            Some(attempt) => self.base.cx.abort(attempt),
             None => {}
         }
-        self.set_alarm(base, id);
+        self.set_alarm(id);
     }
 
-    fn misbehaved(&mut self, base: &mut Base, now: Moment, id: ExchangeId, why: Rule) {
-        if let Some(exchange) = self.get_mut(id) {
+    fn misbehaved(&mut self, id: ExchangeId, why: Rule) {
+        if let Some(exchange) = self.all.get_mut(id) {
             exchange.counters.note(Delivery::Unknown);
         }
-        self.end(base, now, id, Ending::new(Kind::PeerMisbehaved, Reason::Rule(why)));
+        self.end(id, Ending::new(Kind::PeerMisbehaved, Reason::Rule(why)));
     }
 }
 

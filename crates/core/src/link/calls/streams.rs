@@ -8,23 +8,19 @@ use crate::answer::{PostReading, read_streamed};
 use crate::event::Event;
 use crate::exchange::{Exchange, Novelty, Sent};
 use crate::ids::{AttemptId, ExchangeId};
-use crate::link::base::Base;
 use crate::link::effects::{CallEffect, MessageSource, StreamAnswer};
-use crate::moment::Moment;
 
 impl Calls {
     /// Handles an event.
     pub(crate) fn exchange_event(
         &mut self,
-        base: &mut Base,
-        now: Moment,
         attempt: AttemptId,
         id: ExchangeId,
         event: &sse::SseEvent,
     ) {
-        let Some(live) = self.stream_of(id, attempt) else { return };
-        live.last_sign = now;
-        let Some(exchange) = self.get_mut(id) else { return };
+        let Some(live) = self.all.stream_of(id, attempt) else { return };
+        live.last_sign = self.base.cx.now;
+        let Some(exchange) = self.all.get_mut(id) else { return };
         let is_resumable = exchange.era().resumes_streams();
         if let Some(retry) = event.retry.filter(|_| is_resumable) {
             exchange.resume_state.note_retry(retry);
@@ -37,29 +33,27 @@ impl Calls {
         };
         let Ok(messages) = messages else {
             // Row 16: the resume point stays before an event that cannot be read.
-            self.set_alarm(base, id);
-            return base.cx.tell(Event::UnreadableEvent);
+            self.set_alarm(id);
+            return self.base.cx.tell(Event::UnreadableEvent);
         };
         let novelty = if is_resumable {
             exchange.resume_state.advance(event.id.as_ref())
         } else {
             Novelty::Fresh
         };
-        self.set_alarm(base, id);
-        self.exchange_messages(base, now, attempt, id, novelty, messages);
+        self.set_alarm(id);
+        self.exchange_messages(attempt, id, novelty, messages);
     }
 
     /// Hands over the messages of an event. The answer comes last, because it ends the exchange.
     fn exchange_messages(
         &mut self,
-        base: &mut Base,
-        now: Moment,
         attempt: AttemptId,
         id: ExchangeId,
         novelty: Novelty,
         messages: Vec<Message>,
     ) {
-        let Some(exchange) = self.get_mut(id) else { return };
+        let Some(exchange) = self.all.get_mut(id) else { return };
         let Some(sent) = exchange.sent.as_ref() else { return };
         let wire_id = sent.wire_id;
         let source = source_of(exchange, Some(attempt));
@@ -78,46 +72,38 @@ impl Calls {
             let is_answer = matches!(message, Message::Response { .. });
             // A replayed message is dropped, unless it is an answer that another call may still wait for.
             if novelty == Novelty::Fresh || is_answer {
-                if base.cx.has_asked() {
-                    base.cx.then(CallEffect::TakeIn(source, message));
+                if self.base.cx.has_asked() {
+                    self.base.cx.then(CallEffect::TakeIn(source, message));
                 } else {
-                    self.take_in(base, now, source, message);
+                    self.take_in(source, message);
                 }
             }
         }
         if let Some(Message::Response { id: named, answer }) = ours.into_iter().next() {
-            if let Some(exchange) = self.get_mut(id) {
+            if let Some(exchange) = self.all.get_mut(id) {
                 exchange.is_named = named.is_some();
             }
             let answer = StreamAnswer { attempt, answer, is_first };
-            if base.cx.has_asked() {
-                base.cx.then(CallEffect::Answered(id, Box::new(answer)));
+            if self.base.cx.has_asked() {
+                self.base.cx.then(CallEffect::Answered(id, Box::new(answer)));
             } else {
-                self.stream_answered(base, now, id, answer);
+                self.stream_answered(id, answer);
             }
         }
     }
 
     /// Handles the answer that came on a stream of a call.
-    pub(super) fn stream_answered(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        id: ExchangeId,
-        answer: StreamAnswer,
-    ) {
+    pub(super) fn stream_answered(&mut self, id: ExchangeId, answer: StreamAnswer) {
         let StreamAnswer { attempt, answer, is_first } = answer;
-        let Some(exchange) = self.get(id) else { return };
+        let Some(exchange) = self.all.get(id) else { return };
         let is_question = exchange.origin.question().is_some();
         let carried = exchange.sent.as_ref().map(|sent| sent.to.carried());
         match carried.map(|carried| read_streamed(answer.clone(), carried, is_first)) {
             Some(reading @ PostReading::Suspected(_)) if !is_question => {
-                base.cx.drain(attempt);
-                self.decide(base, now, id, |exchange, rules| {
-                    exchange.post_answered(rules, reading)
-                });
+                self.base.cx.drain(attempt);
+                self.decide(id, |exchange, rules| exchange.post_answered(rules, reading));
             }
-            _ => self.answered(base, now, id, answer, Some(attempt)),
+            _ => self.answered(id, answer, Some(attempt)),
         }
     }
 }

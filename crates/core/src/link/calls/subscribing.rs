@@ -10,28 +10,27 @@ use crate::failure::Delivery;
 use crate::ids::ExchangeId;
 use crate::link::base::Base;
 use crate::link::effects::{CallEffect, ListeningEffect};
-use crate::moment::Moment;
 
 impl Calls {
     /// Answers a request of the legacy era that a stateless server does not know. Returns whether it was one.
-    pub(super) fn stand_in(&mut self, base: &mut Base, now: Moment, id: ExchangeId) -> bool {
-        let Some(exchange) = self.get(id) else { return false };
+    pub(super) fn stand_in(&mut self, id: ExchangeId) -> bool {
+        let Some(exchange) = self.all.get(id) else { return false };
         let done = || Ok(Answer::Result(Json::empty_object()));
         match &*exchange.call.method {
             "logging/setLevel" if !is_level(exchange) => {
                 let answer = Answer::refusal(INVALID_PARAMS, "there is no such log level");
-                self.finish(base, now, id, Ok(answer), None);
+                self.finish(id, Ok(answer), None);
             }
             // Each later request carries the level.
-            "logging/setLevel" => self.finish(base, now, id, done(), None),
+            "logging/setLevel" => self.finish(id, done(), None),
             "resources/unsubscribe" => {
-                self.finish(base, now, id, done(), None);
-                base.cx.then(ListeningEffect::Anew);
+                self.finish(id, done(), None);
+                self.base.cx.then(ListeningEffect::Anew);
             }
             "resources/subscribe" => {
-                base.session.remember(exchange);
-                self.wait(base, now, id, Waiting::Acknowledgement);
-                base.cx.then(ListeningEffect::Anew);
+                self.base.session.remember(exchange);
+                self.wait(id, Waiting::Acknowledgement);
+                self.base.cx.then(ListeningEffect::Anew);
             }
             _ => return false,
         }
@@ -40,14 +39,14 @@ impl Calls {
 
     /// Returns the calls that wait for the acknowledgement of a subscription, each with its resource.
     pub(crate) fn subscribers(&self) -> Vec<(ExchangeId, Option<Box<str>>)> {
-        let waiting = self.iter().filter(|it| it.awaits(Awaited::Acknowledgement));
+        let waiting = self.all.iter().filter(|it| it.awaits(Awaited::Acknowledgement));
         waiting.map(|it| (it.id, subject(it))).collect()
     }
 
     /// Notes that the server was asked for all subscriptions that calls wait for.
     pub(crate) fn subscriptions_sent(&mut self) {
-        for id in self.ids_where(|it| it.awaits(Awaited::Acknowledgement)) {
-            if let Some(exchange) = self.get_mut(id) {
+        for id in self.all.ids_where(|it| it.awaits(Awaited::Acknowledgement)) {
+            if let Some(exchange) = self.all.get_mut(id) {
                 exchange.counters.note(Delivery::Unknown);
                 exchange.counters.attempts += 1;
             }
@@ -55,29 +54,18 @@ impl Calls {
     }
 
     /// Ends the subscribers to resources that satisfy `is_meant` with the server's refusal.
-    pub(crate) fn refuse_subscribers(
-        &self,
-        base: &mut Base,
-        answer: &Answer,
-        is_meant: impl Fn(&str) -> bool,
-    ) {
+    pub(crate) fn refuse_subscribers(&mut self, answer: &Answer, is_meant: impl Fn(&str) -> bool) {
         for (id, uri) in self.subscribers() {
             if is_meant(&uri.unwrap_or_default()) {
-                base.cx.then(CallEffect::RefuseSubscriber(id, answer.clone()));
+                self.base.cx.then(CallEffect::RefuseSubscriber(id, answer.clone()));
             }
         }
     }
 
-    pub(super) fn refuse_subscriber(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        id: ExchangeId,
-        answer: Answer,
-    ) {
-        let Some(exchange) = self.get(id) else { return };
-        base.session.forget_subscription(&subject(exchange).unwrap_or_default());
-        self.finish(base, now, id, Ok(answer), None);
+    pub(super) fn refuse_subscriber(&mut self, id: ExchangeId, answer: Answer) {
+        let Some(exchange) = self.all.get(id) else { return };
+        self.base.session.forget_subscription(&subject(exchange).unwrap_or_default());
+        self.finish(id, Ok(answer), None);
     }
 }
 

@@ -14,73 +14,63 @@ use super::Calls;
 use crate::answer::status;
 use crate::exchange::{Exchange, HeldBack, Purpose, State, Waiting};
 use crate::ids::{CredentialsId, ExchangeId};
-use crate::link::base::Base;
 use crate::link::effects::CallEffect;
 use crate::link::own_request::{OwnOutcome, OwnRequest};
-use crate::moment::Moment;
 use crate::output::Route;
 
 impl Calls {
     /// Holds back a bare 401 until the server was asked.
-    pub(super) fn doubt_credentials(&mut self, base: &mut Base, now: Moment, id: ExchangeId) {
-        let credentials = self.credentials_of(base, id);
-        let connection = self.get(id).and_then(Exchange::live).and_then(|live| live.connection);
-        self.enter(base, now, id, State::Doubted(Box::new(HeldBack::Credentials(credentials))));
-        if base.health.has_refused_credentials(credentials) {
-            return self.resolve_credentials(base, now, id, true);
+    pub(super) fn doubt_credentials(&mut self, id: ExchangeId) {
+        let credentials = self.credentials_of(id);
+        let connection = self.all.get(id).and_then(Exchange::live).and_then(|live| live.connection);
+        self.enter(id, State::Doubted(Box::new(HeldBack::Credentials(credentials))));
+        if self.base.health.has_refused_credentials(credentials) {
+            return self.resolve_credentials(id, true);
         }
-        if credentials != base.cx.credentials {
+        if credentials != self.base.cx.credentials {
             // A question goes out under the credentials in force, and says nothing of those before.
-            return self.resolve_credentials(base, now, id, false);
+            return self.resolve_credentials(id, false);
         }
         let is_asked = |it: &Exchange| it.origin.question() == Some(Purpose::Credentials);
-        if self.ids_where(is_asked).is_empty() {
-            let method = base.health.question(false);
+        if self.all.ids_where(is_asked).is_empty() {
+            let method = self.base.health.question(false);
             let request = OwnRequest::new(Purpose::Credentials, method, LIMIT);
             let route = connection.map_or(Route::Any, Route::Prefer);
-            self.ask(base, now, OwnRequest { route, ..request });
+            self.ask(OwnRequest { route, ..request });
         }
     }
 
     /// Handles the reply to a harmless request under the credentials in question.
-    pub(super) fn credentials_told(&self, base: &mut Base, word: OwnOutcome) {
+    pub(super) fn credentials_told(&mut self, word: OwnOutcome) {
         let refused = match word {
             OwnOutcome::Answered(reply) if status::is_unauthorized(reply.head.status) => {
-                base.health.credentials_refused(reply.credentials);
+                self.base.health.credentials_refused(reply.credentials);
                 Some(reply.credentials)
             }
             _ => None,
         };
         for (id, credentials) in self.doubted_credentials() {
             let is_confirmed = refused == Some(credentials);
-            base.cx.then(CallEffect::ResolveCredentials(id, is_confirmed));
+            self.base.cx.then(CallEffect::ResolveCredentials(id, is_confirmed));
         }
     }
 
     /// Tells one call whether its credentials were refused for a harmless request, too.
-    pub(super) fn resolve_credentials(
-        &mut self,
-        base: &mut Base,
-        now: Moment,
-        id: ExchangeId,
-        is_confirmed: bool,
-    ) {
-        let Some(exchange) = self.get_mut(id) else { return };
+    pub(super) fn resolve_credentials(&mut self, id: ExchangeId, is_confirmed: bool) {
+        let Some(exchange) = self.all.get_mut(id) else { return };
         let Some(credentials) = credentials_in_doubt(exchange) else { return };
         exchange.state = State::Waiting(Waiting::SessionCheck);
         if !is_confirmed {
             // A guard of this method alone refuses later calls, too, until the credentials are better.
-            base.credentials.renew_on_suspicion(&mut base.cx, now, credentials, None);
+            self.base.credentials.renew_on_suspicion(&mut self.base.cx, credentials, None);
         }
-        self.decide(base, now, id, |exchange, rules| {
-            exchange.credentials_judged(rules, is_confirmed)
-        });
+        self.decide(id, |exchange, rules| exchange.credentials_judged(rules, is_confirmed));
     }
 
     fn doubted_credentials(&self) -> Vec<(ExchangeId, CredentialsId)> {
         let doubted =
             |it: &Exchange| credentials_in_doubt(it).map(|credentials| (it.id, credentials));
-        self.iter().filter_map(doubted).collect()
+        self.all.iter().filter_map(doubted).collect()
     }
 }
 

@@ -14,7 +14,6 @@ use crate::event::Event;
 use crate::exchange::{Awaited, Ending};
 use crate::head::Challenge;
 use crate::ids::CredentialsId;
-use crate::moment::Moment;
 pub use crate::outcome::NoCredentials;
 use crate::outcome::{Kind, Reason};
 use crate::output::Action;
@@ -61,9 +60,9 @@ impl Credentials {
     }
 
     /// Whether requests must wait for the hook, which is asked if it has not been.
-    pub(crate) fn must_await(&mut self, cx: &mut Context, now: Moment) -> bool {
+    pub(crate) fn must_await(&mut self, cx: &mut Context) -> bool {
         if self.is_missing {
-            self.renew(cx, now, cx.credentials, None);
+            self.renew(cx, cx.credentials, None);
         }
         self.is_renewing
     }
@@ -73,12 +72,11 @@ impl Credentials {
     pub(crate) fn renew(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         rejected: CredentialsId,
         challenge: Option<Challenge>,
     ) {
         self.is_in_doubt = false;
-        self.begin(cx, now, rejected, challenge, false);
+        self.begin(cx, rejected, challenge, false);
     }
 
     /// Asks the hook for better credentials than those that the standing stream, or one call alone, was refused
@@ -86,20 +84,18 @@ impl Credentials {
     pub(crate) fn renew_on_suspicion(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         rejected: CredentialsId,
         challenge: Option<Challenge>,
     ) {
         let is_only_witness = self.is_in_doubt || !self.is_renewing;
         let is_suspicion = challenge.is_none();
-        self.begin(cx, now, rejected, challenge, is_suspicion);
+        self.begin(cx, rejected, challenge, is_suspicion);
         self.is_in_doubt = is_only_witness && self.is_renewing;
     }
 
     fn begin(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         rejected: CredentialsId,
         challenge: Option<Challenge>,
         is_suspicion: bool,
@@ -112,7 +108,7 @@ impl Credentials {
         }
         let rejected = cx.credentials;
         self.is_renewing = true;
-        cx.timers.set(Timer::Credentials, Some(now + LIMIT));
+        cx.timers.set(Timer::Credentials, Some(cx.now + LIMIT));
         if self.asked.is_none() {
             self.asked = Some(TokenQuestion { rejected, is_suspicion });
             cx.act(Action::RenewCredentials { rejected, challenge, is_suspicion });
@@ -123,7 +119,6 @@ impl Credentials {
     pub(crate) fn came(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         rejected: CredentialsId,
         renewed: Result<(), NoCredentials>,
     ) {
@@ -136,13 +131,13 @@ impl Credentials {
             Ok(()) if is_reply || is_current => self.put_in_force(cx),
             Err(_) if asked_too_little && self.is_renewing => {
                 self.is_renewing = false;
-                self.renew(cx, now, cx.credentials, None);
+                self.renew(cx, cx.credentials, None);
             }
             Err(none) if is_current && self.is_renewing => self.failed(cx, &none),
             // Credentials that came by a step-up while the hook was at work have been refused, too.
             Err(_) if is_reply && self.is_renewing => {
                 self.is_renewing = false;
-                self.renew(cx, now, cx.credentials, None);
+                self.renew(cx, cx.credentials, None);
             }
             _ => {}
         }

@@ -16,7 +16,6 @@ use crate::ids::CredentialsId;
 use crate::link::context::Context;
 use crate::link::effects::CallEffect;
 use crate::link::timers::Timer;
-use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Action;
 
@@ -36,9 +35,9 @@ impl Credentials {
     }
 
     /// Row 23: asks the hook for more scope, once for all refusals.
-    pub(crate) fn request_scope(&mut self, cx: &mut Context, now: Moment, challenge: Challenge) {
+    pub(crate) fn request_scope(&mut self, cx: &mut Context, challenge: Challenge) {
         if cx.timers.get(Timer::Scope).is_none() {
-            cx.timers.set(Timer::Scope, Some(now + LIMIT));
+            cx.timers.set(Timer::Scope, Some(cx.now + LIMIT));
         }
         if !std::mem::replace(&mut self.step_up.is_asked, true) {
             cx.act(Action::RequestScope { challenge });

@@ -36,8 +36,8 @@ impl Health {
     }
 
     /// Counts a call that ended for a transport reason.
-    pub(crate) fn strike(&mut self, cx: &mut Context, now: Moment, incident: Incident) {
-        if self.breaker.strike(now, incident, &mut cx.rng) {
+    pub(crate) fn strike(&mut self, cx: &mut Context, incident: Incident) {
+        if self.breaker.strike(cx.now, incident, &mut cx.rng) {
             self.breaker_opened(cx);
         }
     }
@@ -88,9 +88,9 @@ impl Health {
     }
 
     /// Ends a probe for which there is no session yet, because the server asked for time.
-    pub(crate) fn end_deferred_probe(&mut self, cx: &mut Context, now: Moment, session: &Sessions) {
-        if session.is_deferred(now) {
-            self.probe_not_sent(cx, now, session);
+    pub(crate) fn end_deferred_probe(&mut self, cx: &mut Context, session: &Sessions) {
+        if session.is_deferred(cx.now) {
+            self.probe_not_sent(cx, session);
         }
     }
 
@@ -169,12 +169,11 @@ impl Health {
     pub(crate) fn ping_brought(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         session: &Sessions,
         generation: Generation,
         sign: PingResult,
     ) {
-        let verdict = self.pulse.learn(now, sign, self.pulse.askers.silence);
+        let verdict = self.pulse.learn(cx.now, sign, self.pulse.askers.silence);
         let askers = std::mem::take(&mut self.pulse.askers);
         // A reply about a session that was replaced says nothing about the one in force.
         let is_current = session.current_generation() == Some(generation);
@@ -191,10 +190,10 @@ impl Health {
     }
 
     /// Tells calls that are silent whether the server is there.
-    pub(crate) fn judge_silence(&mut self, cx: &mut Context, now: Moment, verdict: Liveness) {
+    pub(crate) fn judge_silence(&mut self, cx: &mut Context, verdict: Liveness) {
         match verdict {
             Liveness::Alive => {
-                self.alive_at = now;
+                self.alive_at = cx.now;
                 cx.then(CallEffect::ResumeSilent);
             }
             Liveness::Dead { is_unreachable } => {
@@ -208,18 +207,12 @@ impl Health {
     }
 
     /// Pings again later, for calls that are silent still.
-    pub(crate) fn ping_again(&mut self, cx: &mut Context, now: Moment) {
-        self.ask_again_at(cx, now + (ping::INTERVAL - ping::LIMIT));
+    pub(crate) fn ping_again(&mut self, cx: &mut Context) {
+        self.ask_again_at(cx, cx.now + (ping::INTERVAL - ping::LIMIT));
     }
 
     /// Tells the breaker what its probe brought.
-    pub(crate) fn judge_breaker(
-        &mut self,
-        cx: &mut Context,
-        now: Moment,
-        session: &Sessions,
-        sign: PingResult,
-    ) {
+    pub(crate) fn judge_breaker(&mut self, cx: &mut Context, session: &Sessions, sign: PingResult) {
         if self.breaker.state() != breaker::BreakerState::Probing {
             return;
         }
@@ -235,17 +228,17 @@ impl Health {
                 self.probe(cx, session);
             }
             _ => {
-                self.breaker.probe_failed(now, &mut cx.rng);
+                self.breaker.probe_failed(cx.now, &mut cx.rng);
                 self.breaker_opened(cx);
             }
         }
     }
 
     /// Ends a probe of the breaker that failed before a ping could go out.
-    pub(crate) fn probe_not_sent(&mut self, cx: &mut Context, now: Moment, session: &Sessions) {
+    pub(crate) fn probe_not_sent(&mut self, cx: &mut Context, session: &Sessions) {
         if self.pulse.askers.breaker && !self.pulse.is_out() {
             self.pulse.askers.breaker = false;
-            self.judge_breaker(cx, now, session, PingResult::Unanswered);
+            self.judge_breaker(cx, session, PingResult::Unanswered);
         }
     }
 }

@@ -18,34 +18,33 @@ use crate::link::context::Context;
 use crate::link::effects::{Effect, ListeningEffect, MessageSource, StreamMessages};
 use crate::link::timers::Timer;
 use crate::listener::{ListenerState, ListenerVerdict};
-use crate::moment::Moment;
 use crate::output::{Address, Route, Verb};
 use bytes::Bytes;
 
 impl Listening {
     /// Shortens a long pause before the next try, because the server has become reachable.
-    pub(crate) fn hurry(&mut self, cx: &mut Context, now: Moment) {
-        self.listener.link_is_back(now, &mut cx.rng);
+    pub(crate) fn hurry(&mut self, cx: &mut Context) {
+        self.listener.link_is_back(cx.now, &mut cx.rng);
         self.set_alarm(cx);
     }
 
-    pub(super) fn ended(&mut self, cx: &mut Context, now: Moment) {
-        let retry = self.listener.ended(now, cx.policy.stable_after, &mut cx.rng);
+    pub(super) fn ended(&mut self, cx: &mut Context) {
+        let retry = self.listener.ended(cx.now, cx.policy.stable_after, &mut cx.rng);
         cx.tell(Event::ListenerLost { retry });
         self.set_alarm(cx);
     }
 
     /// Handles the end of an attempt of the stream, which may be the one that was being replaced.
-    pub(crate) fn lost(&mut self, cx: &mut Context, now: Moment, attempt: AttemptId) {
-        if !self.listener.lost_replaced(now, attempt) {
-            self.ended(cx, now);
+    pub(crate) fn lost(&mut self, cx: &mut Context, attempt: AttemptId) {
+        if !self.listener.lost_replaced(cx.now, attempt) {
+            self.ended(cx);
         }
     }
 
     /// Handles a question about the session that found it alive: the stream goes on waiting, if it waited for
     /// that.
-    pub(crate) fn session_checked(&mut self, cx: &mut Context, now: Moment) {
-        if let Some(retry) = self.listener.session_is_alive(now, &mut cx.rng) {
+    pub(crate) fn session_checked(&mut self, cx: &mut Context) {
+        if let Some(retry) = self.listener.session_is_alive(cx.now, &mut cx.rng) {
             cx.tell(Event::ListenerLost { retry });
             self.set_alarm(cx);
         }
@@ -60,75 +59,76 @@ impl Listening {
         cx.timers.set(Timer::Listener, alarm);
     }
 
-    pub(crate) fn stop(&mut self, cx: &mut Context, now: Moment) {
-        for attempt in self.listener.stop(now, cx.policy.stable_after) {
+    pub(crate) fn stop(&mut self, cx: &mut Context) {
+        for attempt in self.listener.stop(cx.now, cx.policy.stable_after) {
             cx.abort(attempt);
         }
         self.set_alarm(cx);
     }
 
     /// Opens the stream in a new session, before the first call is sent.
-    pub(crate) fn session_began(&mut self, base: &mut Base, calls: &mut Calls, now: Moment) {
-        for old in self.listener.session_changed(now, base.cx.policy.stable_after) {
-            base.cx.abort(old);
+    pub(crate) fn session_began(&mut self, calls: &mut Calls) {
+        let now = calls.base.cx.now;
+        for old in self.listener.session_changed(now, calls.base.cx.policy.stable_after) {
+            calls.base.cx.abort(old);
         }
-        if self.listener.rests_in_new_session(now, &mut base.cx.rng) {
-            self.set_alarm(&mut base.cx)
+        if self.listener.rests_in_new_session(now, &mut calls.base.cx.rng) {
+            self.set_alarm(&mut calls.base.cx)
         } else {
-            self.open(base, calls, now)
+            self.open(calls)
         }
     }
 
     /// Opens the stream, unless it is open or there is no session for it.
-    pub(crate) fn open(&mut self, base: &mut Base, calls: &mut Calls, now: Moment) {
+    pub(crate) fn open(&mut self, calls: &mut Calls) {
         let is_idle =
             matches!(self.listener.state(), ListenerState::Off | ListenerState::Waiting { .. });
-        if !is_idle || base.credentials.is_renewing() || base.cx.is_closing() {
+        if !is_idle || calls.base.credentials.is_renewing() || calls.base.cx.is_closing() {
             return;
         }
-        let Some(ready) = base.session.ready() else { return };
+        let Some(ready) = calls.base.session.ready() else { return };
         let (to, era) = (ready.address.clone(), ready.version.era());
         if era == Era::Modern {
-            if self.wants_news(base) && !base.credentials.must_await(&mut base.cx, now) {
-                self.send_listen(base, calls, now, to);
+            if self.wants_news(&calls.base)
+                && !calls.base.credentials.must_await(&mut calls.base.cx)
+            {
+                self.send_listen(calls, to);
             }
             return;
         }
         let verb = Verb::Get { last_event_id: self.listener.last_event_id().cloned() };
-        let attempt = base.cx.send(standing_request(base, verb, to));
+        let attempt = calls.base.cx.send(standing_request(&calls.base, verb, to));
         self.listener.opening(attempt);
-        self.set_alarm(&mut base.cx);
+        self.set_alarm(&mut calls.base.cx);
     }
 
     /// Opens the stream again after a sleep of the computer, because the old one may be dead without a sign.
-    pub(crate) fn reopen(&mut self, base: &mut Base, calls: &mut Calls, now: Moment) {
+    pub(crate) fn reopen(&mut self, calls: &mut Calls) {
         if let Some(attempt) = self.listener.attempt() {
-            base.cx.abort(attempt);
-            self.listener.ended(now, base.cx.policy.stable_after, &mut base.cx.rng);
+            calls.base.cx.abort(attempt);
+            self.listener.ended(
+                calls.base.cx.now,
+                calls.base.cx.policy.stable_after,
+                &mut calls.base.cx.rng,
+            );
         }
-        self.open(base, calls, now);
+        self.open(calls);
     }
 
     /// Handles the end of a pause, or of the time in which the server must accept the stream.
-    pub(crate) fn due(&mut self, base: &mut Base, calls: &mut Calls, now: Moment) {
+    pub(crate) fn due(&mut self, calls: &mut Calls) {
         match self.listener.attempt() {
             Some(attempt) => {
-                base.cx.abort(attempt);
-                self.ended(&mut base.cx, now);
+                calls.base.cx.abort(attempt);
+                self.ended(&mut calls.base.cx);
             }
-            None => self.open(base, calls, now),
+            None => self.open(calls),
         }
     }
 
     /// Handles the head of the answer to the request for the stream.
-    pub(crate) fn head(
-        &mut self,
-        base: &mut Base,
-        calls: &mut Calls,
-        now: Moment,
-        attempt: AttemptId,
-        head: &AnswerHead,
-    ) {
+    pub(crate) fn head(&mut self, calls: &mut Calls, attempt: AttemptId, head: &AnswerHead) {
+        let now = calls.base.cx.now;
         let is_subscription = self.listener.wire_id().is_some();
         if is_subscription && head.is_stream() {
             // A stateless server has yet to acknowledge it.
@@ -136,47 +136,51 @@ impl Listening {
         }
         if has_words(head, is_subscription) {
             self.listener.refused(now, head);
-            return self.set_alarm(&mut base.cx);
+            return self.set_alarm(&mut calls.base.cx);
         }
-        let rejected = base.cx.attempts.get(attempt).map(|each| each.credentials);
+        let rejected = calls.base.cx.attempts.get(attempt).map(|each| each.credentials);
         let is_open = head.is_stream();
-        let verdict = self.listener.answered(now, head, &mut base.cx.rng);
-        self.follow(base, calls, now, verdict, (rejected, head));
+        let verdict = self.listener.answered(now, head, &mut calls.base.cx.rng);
+        self.follow(calls, verdict, (rejected, head));
         if !is_open {
-            base.cx.then(Effect::Drain(attempt));
+            calls.base.cx.then(Effect::Drain(attempt));
         }
     }
 
     /// Acts on the answer to the GET.
     fn follow(
         &self,
-        base: &mut Base,
         calls: &mut Calls,
-        now: Moment,
         verdict: ListenerVerdict,
         (rejected, head): (Option<CredentialsId>, &AnswerHead),
     ) {
         match verdict {
             ListenerVerdict::Opened { gap: Some(gap) } => {
-                base.cx.tell(Event::ListenerBack { gap });
+                calls.base.cx.tell(Event::ListenerBack { gap });
                 let is_resumed = self.listener.last_event_id().is_some();
                 // A session that began in the gap was told what is watched, and tells of it.
-                let is_older = base.session.ready().is_some_and(|it| now.since(it.since) > gap);
+                let is_older = calls
+                    .base
+                    .session
+                    .ready()
+                    .is_some_and(|it| calls.base.cx.now.since(it.since) > gap);
                 if gap >= WORTH_TELLING && !is_resumed && is_older {
-                    base.session.tell_missed(&mut base.cx);
+                    calls.base.session.tell_missed(&mut calls.base.cx);
                 }
             }
             ListenerVerdict::Opened { gap: None } => {}
-            ListenerVerdict::CheckSession => calls.check_session(base, now),
+            ListenerVerdict::CheckSession => calls.check_session(),
             ListenerVerdict::RenewCredentials => {
-                let rejected = rejected.unwrap_or(base.cx.credentials);
+                let rejected = rejected.unwrap_or(calls.base.cx.credentials);
                 let challenge = head.challenge.clone();
-                base.credentials.renew_on_suspicion(&mut base.cx, now, rejected, challenge);
+                calls.base.credentials.renew_on_suspicion(&mut calls.base.cx, rejected, challenge);
             }
-            ListenerVerdict::Unsupported => base.cx.tell(Event::ListenerUnsupported),
-            ListenerVerdict::Wait { until } => base.cx.tell(Event::ListenerLost { retry: until }),
+            ListenerVerdict::Unsupported => calls.base.cx.tell(Event::ListenerUnsupported),
+            ListenerVerdict::Wait { until } => {
+                calls.base.cx.tell(Event::ListenerLost { retry: until })
+            }
         }
-        self.set_alarm(&mut base.cx);
+        self.set_alarm(&mut calls.base.cx);
     }
 
     /// Handles an event on the stream.
@@ -209,41 +213,35 @@ impl Listening {
     }
 
     /// Handles a body that came in place of a stream.
-    pub(crate) fn body(
-        &mut self,
-        base: &mut Base,
-        calls: &mut Calls,
-        now: Moment,
-        rejected: CredentialsId,
-        body: &Bytes,
-    ) {
+    pub(crate) fn body(&mut self, calls: &mut Calls, rejected: CredentialsId, body: &Bytes) {
+        let now = calls.base.cx.now;
         let Some(head) = self.listener.take_refusal() else { return };
         if self.listener.wire_id().is_some() {
-            return self.subscription_refused(base, calls, now, &head, body);
+            return self.subscription_refused(calls, &head, body);
         }
         let verdict = if get_speaks_of_loss(&head, body) {
-            self.listener.session_denied(now, &mut base.cx.rng)
+            self.listener.session_denied(now, &mut calls.base.cx.rng)
         } else {
-            self.listener.answered(now, &head, &mut base.cx.rng)
+            self.listener.answered(now, &head, &mut calls.base.cx.rng)
         };
-        self.follow(base, calls, now, verdict, (Some(rejected), &head));
+        self.follow(calls, verdict, (Some(rejected), &head));
     }
 
     /// Opens the stream that waited for better credentials. A stream in a pause stays in it, because
     /// credentials may be renewed as often as calls are refused.
-    pub(crate) fn credentials_came(&mut self, base: &mut Base, calls: &mut Calls, now: Moment) {
+    pub(crate) fn credentials_came(&mut self, calls: &mut Calls) {
         if self.listener.state() == ListenerState::Off {
-            self.open(base, calls, now);
+            self.open(calls);
         }
     }
 
     /// Schedules another try, because no better credentials could be had.
-    pub(crate) fn credentials_failed(&mut self, base: &mut Base, now: Moment) {
+    pub(crate) fn credentials_failed(&mut self, base: &mut Base) {
         let is_idle =
             matches!(self.listener.state(), ListenerState::Off | ListenerState::Waiting { .. });
         let is_wanted = base.session.era().has_sessions() || self.wants_news(base);
         if is_idle && base.session.ready().is_some() && is_wanted {
-            self.ended(&mut base.cx, now);
+            self.ended(&mut base.cx);
         }
     }
 }

@@ -28,7 +28,6 @@ use crate::link::effects::{
     CallEffect, ListeningEffect, MessageSource, SessionEffect, StreamMessages,
 };
 use crate::listener;
-use crate::moment::Moment;
 use crate::outcome::CallName;
 use crate::output::{Address, Verb};
 
@@ -53,9 +52,9 @@ enum StreamWord {
 
 impl Listening {
     /// Subscribes the application to messages of the server that belong to no call.
-    pub(crate) fn listen(&mut self, base: &mut Base, calls: &mut Calls, now: Moment) {
+    pub(crate) fn listen(&mut self, calls: &mut Calls) {
         self.is_wanted = true;
-        self.open(base, calls, now);
+        self.open(calls);
     }
 
     /// Whether a stateless server should be listened to; a legacy server always is.
@@ -71,123 +70,112 @@ impl Listening {
     }
 
     /// Requests the stream.
-    pub(super) fn send_listen(
-        &mut self,
-        base: &mut Base,
-        calls: &mut Calls,
-        now: Moment,
-        to: Address,
-    ) {
-        let wanted = wanted_news(base);
+    pub(super) fn send_listen(&mut self, calls: &mut Calls, to: Address) {
+        let wanted = wanted_news(&calls.base);
         let asked = wanted.resource_subscriptions.clone();
-        let wire_id = base.cx.next_wire_id();
+        let wire_id = calls.base.cx.next_wire_id();
         let wanted = Json::of(&wanted).expect("a filter is JSON");
         let params = Json::empty_object().with_members([("notifications".to_owned(), wanted)]);
         let params = Params::new(Some(params), false);
-        let body = base.session.body(to.era(), &params, wire_id, LISTEN, None);
-        let headers = base.session.own_headers(LISTEN);
-        let request = standing_request(base, Verb::Post { body }, to);
-        let attempt = base.cx.send(NewRequest { headers, ..request });
+        let body = calls.base.session.body(to.era(), &params, wire_id, LISTEN, None);
+        let headers = calls.base.session.own_headers(LISTEN);
+        let request = standing_request(&calls.base, Verb::Post { body }, to);
+        let attempt = calls.base.cx.send(NewRequest { headers, ..request });
         calls.subscriptions_sent();
-        self.listener.subscribing(attempt, wire_id, now + HANDSHAKE_LIMIT, asked);
-        self.set_alarm(&mut base.cx);
+        self.listener.subscribing(attempt, wire_id, calls.base.cx.now + HANDSHAKE_LIMIT, asked);
+        self.set_alarm(&mut calls.base.cx);
     }
 
     /// Opens the stream again, because the subscriptions have changed.
-    pub(crate) fn listen_anew(&mut self, base: &mut Base, calls: &mut Calls, now: Moment) {
-        if !self.wants_news(base) {
-            return self.stop(&mut base.cx, now);
+    pub(crate) fn listen_anew(&mut self, calls: &mut Calls) {
+        if !self.wants_news(&calls.base) {
+            return self.stop(&mut calls.base.cx);
         }
         match self.listener.state() {
             listener::ListenerState::Unsupported => {
-                return calls.refuse_subscribers(base, &no_subscriptions(), |_| true);
+                return calls.refuse_subscribers(&no_subscriptions(), |_| true);
             }
             listener::ListenerState::Waiting { .. } => {
                 // A subscriber waits for the stream, so the pause is cut short.
-                self.listener.link_is_back(now, &mut base.cx.rng);
-                return self.set_alarm(&mut base.cx);
+                self.listener.link_is_back(calls.base.cx.now, &mut calls.base.cx.rng);
+                return self.set_alarm(&mut calls.base.cx);
             }
             _ => {}
         }
         if let Some(unheard) = self.listener.replace() {
-            base.cx.abort(unheard);
+            calls.base.cx.abort(unheard);
         }
-        self.open(base, calls, now);
+        self.open(calls);
     }
 
     /// Acts on the next message of an event on the stream, and then on those after it.
-    pub(crate) fn heard(
-        &mut self,
-        base: &mut Base,
-        calls: &mut Calls,
-        now: Moment,
-        mut heard: StreamMessages,
-    ) {
+    pub(crate) fn heard(&mut self, calls: &mut Calls, mut heard: StreamMessages) {
         let StreamMessages { attempt, generation, is_current, .. } = heard;
         let Some(message) = heard.messages.next() else { return };
-        let word = if is_current { self.word(base, &message) } else { StreamWord::Nothing };
+        let word = if is_current { self.word(&calls.base, &message) } else { StreamWord::Nothing };
         match word {
-            StreamWord::Granted(granted) => self.acknowledged(base, calls, now, granted),
+            StreamWord::Granted(granted) => self.acknowledged(calls, granted),
             StreamWord::Nothing => {
-                calls.take_in(base, now, MessageSource::of_session(generation), message);
+                calls.take_in(MessageSource::of_session(generation), message);
             }
             StreamWord::Over => {
-                base.cx.drain(attempt);
-                return self.ended(&mut base.cx, now);
+                calls.base.cx.drain(attempt);
+                return self.ended(&mut calls.base.cx);
             }
             StreamWord::Refused(answer) => {
-                base.cx.drain(attempt);
-                return self.refused(base, calls, now, &answer);
+                calls.base.cx.drain(attempt);
+                return self.refused(calls, &answer);
             }
         }
-        base.cx.then(ListeningEffect::Heard(heard));
+        calls.base.cx.then(ListeningEffect::Heard(heard));
     }
 
     /// Handles an answer to the request for the stream that is no stream.
     pub(super) fn subscription_refused(
         &mut self,
-        base: &mut Base,
-        calls: &Calls,
-        now: Moment,
+        calls: &mut Calls,
         head: &AnswerHead,
         body: &Bytes,
     ) {
         let Some(wire_id) = self.listener.wire_id() else { return };
-        let Some(to) = base.session.ready().map(|ready| ready.address.clone()) else { return };
+        let Some(to) = calls.base.session.ready().map(|ready| ready.address.clone()) else {
+            return;
+        };
         let asked = Asked::own(wire_id, to.carried());
         let reading = read_post(head, body, asked).reading;
         // A server that has never accepted the stream may be anything; calls will find out.
         let is_other =
-            self.listener.is_trusted() && base.session.met_the_other_era(&to, head, &reading);
+            self.listener.is_trusted() && calls.base.session.met_the_other_era(&to, head, &reading);
         match reading {
             _ if is_other => {
-                self.ended(&mut base.cx, now);
-                base.session.lose(&mut base.cx, to.generation);
-                base.cx.then(ListeningEffect::EnsureSession);
+                self.ended(&mut calls.base.cx);
+                calls.base.session.lose(&mut calls.base.cx, to.generation);
+                calls.base.cx.then(ListeningEffect::EnsureSession);
             }
-            PostReading::Answer(answer) => self.refused(base, calls, now, &answer),
+            PostReading::Answer(answer) => self.refused(calls, &answer),
             _ => {
-                let verdict = self.listener.answered(now, head, &mut base.cx.rng);
+                let verdict =
+                    self.listener.answered(calls.base.cx.now, head, &mut calls.base.cx.rng);
                 if let listener::ListenerVerdict::Wait { until } = verdict {
-                    base.cx.tell(Event::ListenerLost { retry: until });
+                    calls.base.cx.tell(Event::ListenerLost { retry: until });
                 }
-                self.set_alarm(&mut base.cx);
+                self.set_alarm(&mut calls.base.cx);
             }
         }
     }
 
     /// Handles a JSON-RPC error in answer to the request for the stream. Subscriptions that were new in it
     /// are dropped.
-    fn refused(&mut self, base: &mut Base, calls: &Calls, now: Moment, answer: &Answer) {
+    fn refused(&mut self, calls: &mut Calls, answer: &Answer) {
         if answer.error().is_some_and(|error| error.code == METHOD_NOT_FOUND) {
             self.listener.is_unsupported();
-            self.set_alarm(&mut base.cx);
-            base.cx.tell(Event::ListenerUnsupported);
-            return calls.refuse_subscribers(base, &no_subscriptions(), |_| true);
+            self.set_alarm(&mut calls.base.cx);
+            calls.base.cx.tell(Event::ListenerUnsupported);
+            return calls.refuse_subscribers(&no_subscriptions(), |_| true);
         }
-        self.ended(&mut base.cx, now);
+        self.ended(&mut calls.base.cx);
         if answer.error().is_some() {
-            calls.refuse_subscribers(base, answer, |uri| self.listener.asked_for(uri));
+            calls.refuse_subscribers(answer, |uri| self.listener.asked_for(uri));
         }
     }
 
@@ -213,69 +201,58 @@ impl Listening {
     }
 
     /// Handles the server's acknowledgement, which names the notifications it grants.
-    fn acknowledged(
-        &mut self,
-        base: &mut Base,
-        calls: &mut Calls,
-        now: Moment,
-        granted: ListenFilter,
-    ) {
+    fn acknowledged(&mut self, calls: &mut Calls, granted: ListenFilter) {
         let is_outdated = self.listener.is_outdated();
-        let Some((old, gap)) = self.listener.acknowledged(now) else { return };
+        let Some((old, gap)) = self.listener.acknowledged(calls.base.cx.now) else { return };
         if let Some(old) = old {
-            base.cx.abort(old);
+            calls.base.cx.abort(old);
         }
-        self.set_alarm(&mut base.cx);
+        self.set_alarm(&mut calls.base.cx);
         if let Some(gap) = gap {
-            base.cx.tell(Event::ListenerBack { gap });
-            tell_what_may_have_been_missed(base, calls, now, &granted);
+            calls.base.cx.tell(Event::ListenerBack { gap });
+            tell_what_may_have_been_missed(calls, &granted);
         }
         let granted = granted.resource_subscriptions;
         for (id, uri) in calls.subscribers() {
             if uri.is_some_and(|uri| granted.contains(&uri)) {
                 let done = Answer::Result(Json::empty_object());
-                base.cx.then(CallEffect::Finish(id, Box::new(done)));
+                calls.base.cx.then(CallEffect::Finish(id, Box::new(done)));
             }
         }
-        base.cx.then(ListeningEffect::RefuseRest { granted, is_outdated });
+        calls.base.cx.then(ListeningEffect::RefuseRest { granted, is_outdated });
     }
 
     /// Refuses the subscriptions that were asked for and not granted.
     pub(crate) fn refuse_rest(
         &self,
-        base: &mut Base,
-        calls: &Calls,
+        calls: &mut Calls,
         granted: &BTreeSet<Box<str>>,
         is_outdated: bool,
     ) {
         let is_refused = |uri: &str| self.listener.asked_for(uri) && !granted.contains(uri);
-        let subscribed = base.session.subscribed();
+        let subscribed = calls.base.session.subscribed();
         let refused: Vec<Box<str>> =
             subscribed.filter(|it| is_refused(it)).map(Into::into).collect();
-        calls.refuse_subscribers(base, &no_subscriptions(), |uri| {
-            refused.iter().any(|it| **it == *uri)
-        });
-        base.cx.then(ListeningEffect::DropRefused { refused, is_outdated });
+        calls.refuse_subscribers(&no_subscriptions(), |uri| refused.iter().any(|it| **it == *uri));
+        calls.base.cx.then(ListeningEffect::DropRefused { refused, is_outdated });
     }
 
     /// Drops the earlier subscriptions among those refused. A call that asked for one has just been refused.
     pub(crate) fn drop_refused(
         &mut self,
-        base: &mut Base,
         calls: &mut Calls,
-        now: Moment,
         refused: &[Box<str>],
         is_outdated: bool,
     ) {
-        let is_remembered = |uri: &str| base.session.subscribed().any(|it| it == uri);
+        let is_remembered = |uri: &str| calls.base.session.subscribed().any(|it| it == uri);
         let lost: Vec<_> = refused.iter().filter(|uri| is_remembered(uri)).collect();
         for uri in lost {
-            base.session.forget_subscription(uri);
+            calls.base.session.forget_subscription(uri);
             let call = CallName { method: "resources/subscribe".into(), tool: None };
-            base.session.restore_failed(&mut base.cx, call);
+            calls.base.session.restore_failed(&mut calls.base.cx, call);
         }
         if is_outdated {
-            self.listen_anew(base, calls, now);
+            self.listen_anew(calls);
         }
     }
 }
@@ -290,12 +267,7 @@ fn wanted_news(base: &Base) -> ListenFilter {
 }
 
 /// Reports every list and resource that may have changed in the gap, so that the application reads it again.
-fn tell_what_may_have_been_missed(
-    base: &mut Base,
-    calls: &mut Calls,
-    now: Moment,
-    granted: &ListenFilter,
-) {
+fn tell_what_may_have_been_missed(calls: &mut Calls, granted: &ListenFilter) {
     let lists = [
         (granted.tools_list_changed, notification::TOOLS_CHANGED),
         (granted.prompts_list_changed, notification::PROMPTS_CHANGED),
@@ -309,10 +281,10 @@ fn tell_what_may_have_been_missed(
         let params = Json::empty_object().with_members([("uri".to_owned(), uri)]);
         missed.push((notification::RESOURCE_UPDATED.into(), Some(params)));
     }
-    let generation = base.session.current_generation().unwrap_or_default();
+    let generation = calls.base.session.current_generation().unwrap_or_default();
     for (method, params) in missed {
         let message = Message::Notification { method, params };
-        calls.take_in(base, now, MessageSource::of_session(generation), message);
+        calls.take_in(MessageSource::of_session(generation), message);
     }
 }
 

@@ -9,16 +9,15 @@ use crate::ids::{ExchangeId, Generation, NoticeId};
 use crate::link::context::Context;
 use crate::link::effects::OutboundEffect;
 use crate::link::timers::Timer;
-use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 
 impl Outbound {
     /// Ends all notices because the link closes, except cancellations: without them the server would go on
     /// working for no caller.
-    pub(crate) fn close_notices(&mut self, cx: &mut Context, now: Moment) {
+    pub(crate) fn close_notices(&mut self, cx: &mut Context) {
         for id in self.notices_where(|notice| !matches!(notice.kind, NoticeKind::Cancelled { .. }))
         {
-            self.end_notice(cx, now, id, Err(Ending::new(Kind::Closed, Reason::Nothing)));
+            self.end_notice(cx, id, Err(Ending::new(Kind::Closed, Reason::Nothing)));
         }
     }
 
@@ -26,7 +25,6 @@ impl Outbound {
     pub(crate) fn drop_answers(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         is_void: impl Fn(Generation, Option<ExchangeId>) -> bool,
     ) {
         let void = self.notices_where(|notice| match notice.kind {
@@ -34,35 +32,35 @@ impl Outbound {
             _ => false,
         });
         for id in void {
-            self.end_notice(cx, now, id, Ok(()));
+            self.end_notice(cx, id, Ok(()));
         }
     }
 
     /// Ends the notices that wait for credentials, because there are none.
-    pub(crate) fn credentials_failed(&mut self, cx: &mut Context, now: Moment) {
+    pub(crate) fn credentials_failed(&mut self, cx: &mut Context) {
         for id in self.notices_where(Notice::waits_for_credentials) {
-            self.end_notice(cx, now, id, Err(Ending::new(Kind::Unauthorized, Reason::Nothing)));
+            self.end_notice(cx, id, Err(Ending::new(Kind::Unauthorized, Reason::Nothing)));
         }
     }
 
     /// Ends the notices that wait for a connection, because there will be none.
-    pub(crate) fn link_failed(&mut self, cx: &mut Context, now: Moment, ending: &Ending) {
+    pub(crate) fn link_failed(&mut self, cx: &mut Context, ending: &Ending) {
         for id in self.notices_where(Notice::waits_for_link) {
-            self.end_notice(cx, now, id, Err(ending.clone()));
+            self.end_notice(cx, id, Err(ending.clone()));
         }
     }
 
     /// Ends the notices that wait for a session, because there will be none.
-    pub(crate) fn session_failed(&mut self, cx: &mut Context, now: Moment, ending: &Ending) {
+    pub(crate) fn session_failed(&mut self, cx: &mut Context, ending: &Ending) {
         for id in self.notices_where(Notice::waits_for_session) {
-            self.end_notice(cx, now, id, Err(ending.clone()));
+            self.end_notice(cx, id, Err(ending.clone()));
         }
     }
 
     /// Limits the time of all notices that are left while the link closes.
-    pub(crate) fn hurry_notices(&mut self, cx: &mut Context, now: Moment) {
+    pub(crate) fn hurry_notices(&mut self, cx: &mut Context) {
         for id in self.notices_where(|_| true) {
-            cx.timers.set(Timer::Notice(id), Some(now + LAST_WORD));
+            cx.timers.set(Timer::Notice(id), Some(cx.now + LAST_WORD));
         }
     }
 
@@ -102,9 +100,9 @@ impl Outbound {
     }
 
     /// Drops the answers to questions of a session that is gone, and withdraws those questions.
-    pub(crate) fn session_lost(&mut self, cx: &mut Context, now: Moment, generation: Generation) {
+    pub(crate) fn session_lost(&mut self, cx: &mut Context, generation: Generation) {
         self.withdraw_questions(cx, |question| question.generation == generation);
-        self.drop_answers(cx, now, |asked, _| asked == generation);
+        self.drop_answers(cx, |asked, _| asked == generation);
     }
 }
 

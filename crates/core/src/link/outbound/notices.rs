@@ -104,7 +104,6 @@ impl Outbound {
     pub(super) fn end_notice(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         id: NoticeId,
         outcome: Result<(), Ending>,
     ) {
@@ -127,7 +126,7 @@ impl Outbound {
             call: notice.call,
             attempts: notice.attempts,
             handshakes: 0,
-            elapsed: now.since(notice.began),
+            elapsed: cx.now.since(notice.began),
             retry_after: ending.retry_after,
             reason: ending.reason,
             status: None,
@@ -171,31 +170,25 @@ impl Outbound {
     }
 
     /// Handles a notice whose pause, wait or time on the way is over.
-    pub(crate) fn notice_due(
-        &mut self,
-        cx: &mut Context,
-        now: Moment,
-        id: NoticeId,
-        reach: &Reach,
-    ) {
+    pub(crate) fn notice_due(&mut self, cx: &mut Context, id: NoticeId, reach: &Reach) {
         let Some(notice) = self.notices.get(&id) else { return };
         match notice.state {
             NoticeState::Paused => cx.then(OutboundEffect::Send(id)),
             NoticeState::Out { attempt, .. } => {
                 cx.abort(attempt);
-                self.notice_failed(cx, now, id, Failure::unknown(Cause::TimedOut), reach);
+                self.notice_failed(cx, id, Failure::unknown(Cause::TimedOut), reach);
                 cx.then(OutboundEffect::FillTurns);
                 cx.then(Effect::Close);
             }
             NoticeState::AwaitTurn => {
                 let reason = Reason::Rule(Rule::NotificationsTooSlow);
                 let ending = Ending::new(Kind::DeadlinePassed, reason);
-                self.end_notice(cx, now, id, Err(ending));
+                self.end_notice(cx, id, Err(ending));
             }
             NoticeState::AwaitCredentials | NoticeState::AwaitLink | NoticeState::AwaitSession => {
                 let reason = cx.last_failure().map(|(_, reason)| reason.clone());
                 let ending = Ending::new(Kind::Unreachable, reason.unwrap_or(Reason::Nothing));
-                self.end_notice(cx, now, id, Err(ending));
+                self.end_notice(cx, id, Err(ending));
             }
         }
     }
@@ -204,7 +197,6 @@ impl Outbound {
     pub(crate) fn notice_answered(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         id: NoticeId,
         (generation, credentials): (Generation, CredentialsId),
         head: &AnswerHead,
@@ -213,7 +205,7 @@ impl Outbound {
         let Some(notice) = self.notices.get_mut(&id) else { return };
         let status = head.status;
         if status.is_success() || matches!(notice.kind, NoticeKind::Cancelled { .. }) {
-            return self.end_notice(cx, now, id, Ok(()));
+            return self.end_notice(cx, id, Ok(()));
         }
         let is_proven = status::is_not_carried_out(status, 0) || status::is_challenged(head);
         notice.delivery =
@@ -235,9 +227,11 @@ impl Outbound {
             status::is_limit(status) && notice.resends < cx.policy.resends
         };
         let is_too_late = !notice.is_answer()
-            && head.retry_after.is_some_and(|hint| now + hint > notice.began + cx.policy.patience);
+            && head
+                .retry_after
+                .is_some_and(|hint| cx.now + hint > notice.began + cx.policy.patience);
         if may_repeat && !is_too_late {
-            return self.repeat_notice(cx, now, id, head.retry_after);
+            return self.repeat_notice(cx, id, head.retry_after);
         }
         let ready = session.ready().filter(|ready| ready.generation() == generation);
         let has_session = ready.is_some_and(|ready| ready.address.session.is_some());
@@ -250,7 +244,7 @@ impl Outbound {
         };
         let ending =
             Ending { retry_after: head.retry_after, ..Ending::new(kind, Reason::Status(status)) };
-        self.end_notice(cx, now, id, Err(ending));
+        self.end_notice(cx, id, Err(ending));
         if is_lost {
             cx.then(CallEffect::CheckGeneration(generation));
         }
@@ -260,7 +254,6 @@ impl Outbound {
     pub(crate) fn notice_failed(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         id: NoticeId,
         failure: Failure,
         reach: &Reach,
@@ -268,35 +261,29 @@ impl Outbound {
         let Some(notice) = self.notices.get_mut(&id) else { return };
         notice.delivery = notice.delivery.max(failure.delivery);
         match (&notice.kind, failure.delivery) {
-            (NoticeKind::Cancelled { .. }, _) => self.end_notice(cx, now, id, Ok(())),
+            (NoticeKind::Cancelled { .. }, _) => self.end_notice(cx, id, Ok(())),
             (_, Delivery::NotSent) if failure.cause.is_lasting(reach.connected_before()) => {
                 // No connect will be made for it: it ends, like the calls that meet such a failure.
                 let ending = Ending::new(Kind::Unreachable, Reason::Transport(failure));
-                self.end_notice(cx, now, id, Err(ending));
+                self.end_notice(cx, id, Err(ending));
             }
             (_, Delivery::NotSent) => {
                 self.wait(cx, id, NoticeState::AwaitLink, reach);
                 cx.then(ReachEffect::Drive);
             }
-            (NoticeKind::Answer { .. }, _) => self.repeat_notice(cx, now, id, None),
+            (NoticeKind::Answer { .. }, _) => self.repeat_notice(cx, id, None),
             (NoticeKind::Notification { .. }, _) => {
                 let ending = Ending::new(Kind::Interrupted, Reason::Transport(failure));
-                self.end_notice(cx, now, id, Err(ending));
+                self.end_notice(cx, id, Err(ending));
             }
         }
     }
 
-    fn repeat_notice(
-        &mut self,
-        cx: &mut Context,
-        now: Moment,
-        id: NoticeId,
-        hint: Option<Duration>,
-    ) {
+    fn repeat_notice(&mut self, cx: &mut Context, id: NoticeId, hint: Option<Duration>) {
         let Some(notice) = self.notices.get_mut(&id) else { return };
         let backoff = cx.policy.backoff.full_jitter(notice.resends, &mut cx.rng);
         notice.resends += 1;
-        let until = now + hint.unwrap_or(backoff);
+        let until = cx.now + hint.unwrap_or(backoff);
         self.enter(cx, id, NoticeState::Paused, Some(until));
     }
 }

@@ -27,13 +27,12 @@ impl Outbound {
     pub(crate) fn notify(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         call: CallName,
         params: Option<Json>,
     ) -> NoticeId {
-        let id = self.add_notice(now, NoticeKind::Notification { params }, call);
+        let id = self.add_notice(cx.now, NoticeKind::Notification { params }, call);
         if cx.is_closing() {
-            self.end_notice(cx, now, id, Err(Ending::new(Kind::Closed, Reason::Nothing)))
+            self.end_notice(cx, id, Err(Ending::new(Kind::Closed, Reason::Nothing)))
         } else {
             cx.then(OutboundEffect::Send(id));
         }
@@ -45,7 +44,6 @@ impl Outbound {
     pub(crate) fn send_own_answer(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         question: &Question,
         answer: &Answer,
         to: Option<Address>,
@@ -53,7 +51,7 @@ impl Outbound {
         if self.answers >= MOST_ANSWERS {
             cx.tell(Event::ServerFloods)
         } else {
-            self.send_answer(cx, now, question, answer, to)
+            self.send_answer(cx, question, answer, to)
         }
     }
 
@@ -61,7 +59,6 @@ impl Outbound {
     pub(crate) fn send_answer(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         question: &Question,
         answer: &Answer,
         to: Option<Address>,
@@ -70,12 +67,13 @@ impl Outbound {
         let Some(to) = to else { return };
         let call = CallName { method: "answer".into(), tool: None };
         let (body, exchange) = (answer_body(&question.id, answer), question.exchange);
-        let id = self.add_notice(now, NoticeKind::Answer { to, exchange, body }, call);
+        let id = self.add_notice(cx.now, NoticeKind::Answer { to, exchange, body }, call);
         cx.then(OutboundEffect::Send(id));
     }
 
     /// Tells the server that no caller waits for the answer to this request.
-    pub(crate) fn send_cancelled(&mut self, cx: &mut Context, now: Moment, sent: &Sent) {
+    pub(crate) fn send_cancelled(&mut self, cx: &mut Context, sent: &Sent) {
+        let now = cx.now;
         let params = format!(r#"{{"requestId":{}}}"#, sent.wire_id);
         let params = Json::new(params).expect("made of valid JSON");
         let call = CallName { method: notification::CANCELLED.into(), tool: None };
@@ -95,7 +93,6 @@ impl Outbound {
     pub(crate) fn send_notice(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         id: NoticeId,
         (reach, session, admission): (&Reach, &Sessions, &Admission),
     ) {
@@ -127,7 +124,7 @@ impl Outbound {
         };
         let lane = if notice.is_notification() { Lane::Notice } else { Lane::Control };
         let request = NewRequest::new(Owner::Notice(id), Verb::Post { body }, to);
-        self.send_out(cx, id, NewRequest { headers, lane, ..request }, now + limit);
+        self.send_out(cx, id, NewRequest { headers, lane, ..request }, cx.now + limit);
     }
 
     fn send_out(&mut self, cx: &mut Context, id: NoticeId, request: NewRequest, until: Moment) {

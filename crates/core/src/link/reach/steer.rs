@@ -24,12 +24,8 @@ impl Reach {
     }
 
     /// Handles the result of a connect.
-    pub(crate) fn connect_ended(
-        &mut self,
-        cx: &mut Context,
-        now: Moment,
-        result: Result<(), Failure>,
-    ) {
+    pub(crate) fn connect_ended(&mut self, cx: &mut Context, result: Result<(), Failure>) {
+        let now = cx.now;
         match result {
             Ok(()) => {
                 self.dial.connected(now);
@@ -37,13 +33,13 @@ impl Reach {
             }
             Err(failure) if failure.cause.is_lasting(self.dial.connected_before()) => {
                 self.dial.gave_up();
-                cx.note_failure(now, Reason::Transport(failure.clone()));
+                cx.note_failure(Reason::Transport(failure.clone()));
                 fail_unreachable(cx, failure);
             }
             Err(failure) => {
                 let next = self.dial.failed(now, &mut cx.rng);
                 self.begin_incident();
-                cx.note_failure(now, Reason::Transport(failure.clone()));
+                cx.note_failure(Reason::Transport(failure.clone()));
                 cx.tell(Event::ConnectFailed { failure, next });
                 cx.then(HealthEffect::ProbeNotSent);
                 cx.then(CallEffect::EndImpatient);
@@ -56,7 +52,6 @@ impl Reach {
     pub(crate) fn attempt_failed(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         failure: &Failure,
         is_headless: bool,
     ) {
@@ -71,15 +66,15 @@ impl Reach {
         }
         // During an outage, a connection that carried no response counts as a failed connect.
         if is_unsent || (is_headless && self.dial.is_in_outage()) {
-            self.dial.lost(now, cx.attempts.last(), &mut cx.rng);
+            self.dial.lost(cx.now, cx.attempts.last(), &mut cx.rng);
             cx.then(ReachEffect::Drive);
         }
     }
 
     /// Notes a response head, which shows that the server can be reached.
-    pub(crate) fn answered(&mut self, cx: &mut Context, now: Moment, attempt: AttemptId) {
+    pub(crate) fn answered(&mut self, cx: &mut Context, attempt: AttemptId) {
         self.in_incident = false;
-        if let Some(outage) = self.dial.answered(now, attempt) {
+        if let Some(outage) = self.dial.answered(cx.now, attempt) {
             cx.tell(Event::Connected { outage });
             let_all_go_on(cx);
         }
@@ -87,13 +82,13 @@ impl Reach {
 
     /// Dials if the pause is over and `is_awaited` says that something waits for the connection, or sets the
     /// timer for it.
-    pub(crate) fn drive(&mut self, cx: &mut Context, now: Moment, is_awaited: bool) {
+    pub(crate) fn drive(&mut self, cx: &mut Context, is_awaited: bool) {
         if cx.is_closing() {
             return;
         }
         let alarm = match self.dial.state() {
             DialState::Pausing { until } if is_awaited => {
-                if until <= now {
+                if until <= cx.now {
                     self.dial.dialing(cx.dial());
                     None
                 } else {
@@ -107,8 +102,8 @@ impl Reach {
     }
 
     /// Handles the end of a pause, or the next group of the ramp.
-    pub(crate) fn due(&mut self, cx: &mut Context, now: Moment) {
-        if let Some(group) = self.dial.next_group(now) {
+    pub(crate) fn due(&mut self, cx: &mut Context) {
+        if let Some(group) = self.dial.next_group(cx.now) {
             cx.then(CallEffect::LetOutGroup(group));
             cx.then(OutboundEffect::LinkCame);
         }

@@ -15,7 +15,6 @@ use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::link::context::Context;
 use crate::link::effects::SessionEffect;
-use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Address;
 
@@ -24,7 +23,6 @@ impl Sessions {
     pub(crate) fn discovered(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         head: &AnswerHead,
         reading: PostReading,
         named: Option<Answer>,
@@ -32,14 +30,14 @@ impl Sessions {
         match (discovery::verdict_of(head, named.as_ref(), reading.answer()), &named) {
             (Verdict::Modern(version), Some(Answer::Result(server))) => {
                 let server = Some(server.clone());
-                self.found_era(cx, now, Era::Modern);
+                self.found_era(cx, Era::Modern);
                 let Some((generation, target)) = self.opening_place() else { return };
                 let address = Address { generation, target, ..Address::default() };
-                self.become_ready(cx, now, Ready::new(version, address, server));
+                self.become_ready(cx, Ready::new(version, address, server));
             }
             (Verdict::Modern(_), _) => self.ask_once_more(cx, reading.answer().cloned()),
             (Verdict::Legacy, _) => {
-                self.found_era(cx, now, Era::Legacy);
+                self.found_era(cx, Era::Legacy);
                 cx.then(SessionEffect::TryHandshake);
             }
             (Verdict::Disjoint { supported }, _) => {
@@ -49,7 +47,7 @@ impl Sessions {
                 let words = reading.answer().and_then(Answer::error).map(|it| it.message);
                 self.fail_incompatible(cx, words.unwrap_or_default());
             }
-            (Verdict::NoEvidence, _) => self.discovered_nothing(cx, now, head, reading),
+            (Verdict::NoEvidence, _) => self.discovered_nothing(cx, head, reading),
         }
     }
 
@@ -57,35 +55,28 @@ impl Sessions {
     /// `initialize` is tried, because some servers answer every other request in useless ways; at once after
     /// a status that would be the end of `initialize`, too. Never if the server asks for credentials or for
     /// time.
-    fn discovered_nothing(
-        &mut self,
-        cx: &mut Context,
-        now: Moment,
-        head: &AnswerHead,
-        reading: PostReading,
-    ) {
+    fn discovered_nothing(&mut self, cx: &mut Context, head: &AnswerHead, reading: PostReading) {
         let is_useless = !status::wants_to_be_asked_again(head.status);
         let is_refused = matches!(reading, PostReading::Answer(_) | PostReading::Rejected(..));
         if is_useless && is_refused && self.refuses_for_good(head.status) {
-            return self.assume_legacy(cx, now);
+            return self.assume_legacy(cx);
         }
-        if is_useless && self.guess_era(cx, now) {
+        if is_useless && self.guess_era(cx) {
             return;
         }
         match reading {
             // A guard, such as a proxy or a firewall, may answer in JSON-RPC, too.
             PostReading::Answer(_) | PostReading::Rejected(..) if is_useless => {
-                self.handshake_failed(cx, now, head.retry_after, Reason::Status(head.status));
+                self.handshake_failed(cx, head.retry_after, Reason::Status(head.status));
             }
             PostReading::Answer(_) => {
                 self.initialize_answered(
                     cx,
-                    now,
                     head,
                     PostReading::Rejected(head.status, Delivery::Unknown),
                 );
             }
-            reading => self.initialize_answered(cx, now, head, reading),
+            reading => self.initialize_answered(cx, head, reading),
         }
     }
 
@@ -95,20 +86,21 @@ impl Sessions {
     }
 
     /// Assumes the legacy era, if the server was asked in vain often and long enough. Returns whether it does.
-    pub(crate) fn guess_era(&mut self, cx: &mut Context, now: Moment) -> bool {
+    pub(crate) fn guess_era(&mut self, cx: &mut Context) -> bool {
+        let now = cx.now;
         let Some(renewal) = self.renewal() else { return false };
         let since = *renewal.asked_in_vain_since.get_or_insert(now);
         renewal.asked_in_vain += 1;
         if renewal.asked_in_vain < USELESS_ANSWERS || now.since(since) < USELESS_FOR {
             return false;
         }
-        self.assume_legacy(cx, now);
+        self.assume_legacy(cx);
         true
     }
 
     /// Goes on as with a legacy server, without evidence that it is one.
-    fn assume_legacy(&mut self, cx: &mut Context, now: Moment) {
-        self.era.assume_legacy(now);
+    fn assume_legacy(&mut self, cx: &mut Context) {
+        self.era.assume_legacy(cx.now);
         cx.then(SessionEffect::TryHandshake);
     }
 

@@ -233,11 +233,11 @@ impl Sessions {
         }
     }
 
-    pub(crate) fn found_era(&mut self, cx: &mut Context, now: Moment, era: Era) {
+    pub(crate) fn found_era(&mut self, cx: &mut Context, era: Era) {
         if let Some(renewal) = self.renewal() {
             renewal.is_discovered = true;
         }
-        let before = self.era.found(now, era);
+        let before = self.era.found(cx.now, era);
         cx.tell(Event::EraFound { era });
         if (before, era) == (Some(Era::Modern), Era::Legacy) {
             cx.tell(Event::EraDowngraded);

@@ -22,7 +22,6 @@ use crate::link::effects::{
 };
 use crate::link::reach::{Reach, fail_unreachable};
 use crate::link::timers::Timer;
-use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Address;
 use crate::session::Carried;
@@ -52,29 +51,29 @@ impl Sessions {
     }
 
     /// Deletes a session that the server made and that will not be used.
-    pub(crate) fn leave_unused(&mut self, cx: &mut Context, now: Moment, session: Address) {
+    pub(crate) fn leave_unused(&mut self, cx: &mut Context, session: Address) {
         if session.session.is_some() {
-            self.say_goodbye(cx, now, session);
+            self.say_goodbye(cx, session);
         }
     }
 
     /// Deletes the session of a handshake whose `initialized` did not get through.
-    pub(crate) fn leave_half_made(&mut self, cx: &mut Context, now: Moment) {
+    pub(crate) fn leave_half_made(&mut self, cx: &mut Context) {
         let stage = self.renewal().map(|renewal| &renewal.stage);
         if let Some(Stage::Initialized { ready, .. }) = stage {
             let session = ready.address.clone();
-            self.leave_unused(cx, now, session);
+            self.leave_unused(cx, session);
         }
     }
 
     /// Begins a handshake, unless there is a session or one is being made.
-    pub(crate) fn ensure(&mut self, cx: &mut Context, now: Moment) {
+    pub(crate) fn ensure(&mut self, cx: &mut Context) {
         if cx.is_closing() {
             return;
         }
         match self.state {
             Session::Absent => {
-                self.state = Session::Renewing(Box::new(Renewal::new(now, self.had_session)));
+                self.state = Session::Renewing(Box::new(Renewal::new(cx.now, self.had_session)));
                 cx.then(SessionEffect::TryHandshake);
             }
             // The connect loop may have stopped because nothing waited for it.
@@ -87,17 +86,17 @@ impl Sessions {
     pub(crate) fn try_handshake(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         reach: &Reach,
         credentials: &mut Credentials,
     ) {
+        let now = cx.now;
         if self.renewal().is_none() {
             return;
         }
         if !reach.lets_control_out() {
             return self.await_link(cx);
         }
-        if credentials.must_await(cx, now) {
+        if credentials.must_await(cx) {
             return self.enter_stage(cx, Stage::AwaitCredentials);
         }
         let generation = self.next_generation();
@@ -158,7 +157,7 @@ impl Sessions {
     }
 
     /// Handles the head of an answer to a handshake.
-    pub(crate) fn handshake_head(&mut self, cx: &mut Context, now: Moment, head: AnswerHead) {
+    pub(crate) fn handshake_head(&mut self, cx: &mut Context, head: AnswerHead) {
         let Some(renewal) = self.renewal() else { return };
         match &mut renewal.stage {
             Stage::Opening(opening) => opening.head = Some(head),
@@ -166,21 +165,21 @@ impl Sessions {
                 let (attempt, ready) = (*attempt, ready.clone());
                 cx.drain(attempt);
                 if head.status.is_success() {
-                    return self.become_ready(cx, now, ready);
+                    return self.become_ready(cx, ready);
                 }
-                self.leave_unused(cx, now, ready.address);
-                self.initialized_refused(cx, now, &head);
+                self.leave_unused(cx, ready.address);
+                self.initialized_refused(cx, &head);
             }
             _ => {}
         }
     }
 
-    fn initialized_refused(&mut self, cx: &mut Context, now: Moment, head: &AnswerHead) {
+    fn initialized_refused(&mut self, cx: &mut Context, head: &AnswerHead) {
         let reason = Reason::Status(head.status);
         if status::is_refused_for_good(head.status) {
             self.fail(cx, Ending::new(Kind::rejected(head.status), reason));
         } else {
-            self.handshake_failed(cx, now, head.retry_after, reason)
+            self.handshake_failed(cx, head.retry_after, reason)
         }
     }
 
@@ -225,41 +224,33 @@ impl Sessions {
     }
 
     /// Handles the answer to the first request.
-    pub(crate) fn opened(&mut self, cx: &mut Context, now: Moment, answer: OpeningAnswer) {
+    pub(crate) fn opened(&mut self, cx: &mut Context, answer: OpeningAnswer) {
         let OpeningAnswer { head, reading, named } = answer;
         let Some(renewal) = self.renewal() else { return };
         let Stage::Opening(opening) = &renewal.stage else { return };
         let opens = opening.opens;
         renewal.has_spoken |= named.is_some();
         match opens {
-            Opens::Discover => self.discovered(cx, now, &head, reading, named),
-            Opens::Initialize(Carrier::HttpSse) => {
-                self.last_resort_answered(cx, now, &head, reading)
-            }
+            Opens::Discover => self.discovered(cx, &head, reading, named),
+            Opens::Initialize(Carrier::HttpSse) => self.last_resort_answered(cx, &head, reading),
             Opens::Initialize(Carrier::StreamableHttp) => {
-                self.first_try_answered(cx, now, &head, reading)
+                self.first_try_answered(cx, &head, reading)
             }
         }
     }
 
-    pub(super) fn send_initialized(&mut self, cx: &mut Context, now: Moment, ready: Ready) {
+    pub(super) fn send_initialized(&mut self, cx: &mut Context, ready: Ready) {
         let body = notification_body("notifications/initialized", None);
         let to = ready.address.clone();
         let attempt = self.send(cx, body, to, Headers::default());
-        let until = now + HANDSHAKE_LIMIT;
+        let until = cx.now + HANDSHAKE_LIMIT;
         self.enter_stage(cx, Stage::Initialized { attempt, until, ready });
     }
 
     /// Handles an attempt of a handshake that failed below HTTP or ended without an answer.
-    pub(crate) fn handshake_broke(
-        &mut self,
-        cx: &mut Context,
-        now: Moment,
-        reach: &Reach,
-        failure: Failure,
-    ) {
+    pub(crate) fn handshake_broke(&mut self, cx: &mut Context, reach: &Reach, failure: Failure) {
         let is_lasting = failure.cause.is_lasting(reach.connected_before());
-        self.leave_half_made(cx, now);
+        self.leave_half_made(cx);
         let mut was_answered = false;
         if let Some(renewal) = self.renewal() {
             renewal.last_refusal = None;
@@ -272,7 +263,7 @@ impl Sessions {
             Delivery::NotSent if is_lasting => fail_unreachable(cx, failure),
             // The answer to `initialize` ended the outage, so the connect loop would not pause either.
             Delivery::NotSent if was_answered => {
-                self.handshake_failed(cx, now, None, Reason::Transport(failure));
+                self.handshake_failed(cx, None, Reason::Transport(failure));
             }
             Delivery::NotSent => {
                 if let Some(renewal) = self.renewal() {
@@ -284,17 +275,17 @@ impl Sessions {
             _ if failure.cause.is_misbehaviour() => {
                 self.fail(cx, Ending::of_misbehaviour(failure));
             }
-            _ if self.asked_in_vain(cx, now) => {}
-            _ => self.handshake_failed(cx, now, None, Reason::Transport(failure)),
+            _ if self.asked_in_vain(cx) => {}
+            _ => self.handshake_failed(cx, None, Reason::Transport(failure)),
         }
     }
 
     /// Counts a question for the era that was not answered as a useless answer. Returns whether the handshake
     /// goes on with `initialize`.
-    fn asked_in_vain(&mut self, cx: &mut Context, now: Moment) -> bool {
+    fn asked_in_vain(&mut self, cx: &mut Context) -> bool {
         let stage = self.renewal().map(|renewal| &renewal.stage);
         matches!(stage, Some(Stage::Opening(opening)) if opening.opens == Opens::Discover)
-            && self.guess_era(cx, now)
+            && self.guess_era(cx)
     }
 
     /// Pauses after a failure that may pass. The handshake is tried again for as long as something waits for
@@ -302,13 +293,13 @@ impl Sessions {
     pub(super) fn handshake_failed(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         hint: Option<Duration>,
         reason: Reason,
     ) {
+        let now = cx.now;
         let Some(renewal) = self.renewal() else { return };
         let next = renewal.pause(now, hint, reason.clone(), &mut cx.rng);
-        cx.note_failure(now, reason.clone());
+        cx.note_failure(reason.clone());
         cx.tell(Event::SessionRenewalFailed { reason, next });
         self.enter_stage(cx, Stage::Paused { until: next });
         cx.then(HealthEffect::ProbeNotSent);
@@ -316,24 +307,18 @@ impl Sessions {
 
     /// Handles a handshake that took too long, or whose pause is over. `is_wanted` says whether something
     /// waits for a session.
-    pub(crate) fn renewal_due(
-        &mut self,
-        cx: &mut Context,
-        now: Moment,
-        reach: &Reach,
-        is_wanted: bool,
-    ) {
+    pub(crate) fn renewal_due(&mut self, cx: &mut Context, reach: &Reach, is_wanted: bool) {
         let Some(renewal) = self.renewal() else { return };
         match renewal.stage {
             Stage::Paused { .. } if is_wanted => cx.then(SessionEffect::TryHandshake),
             Stage::Paused { .. } => self.state = Session::Absent,
             Stage::Opening(Opening { attempt, opens, .. }) => {
-                self.abandon(cx, now, attempt, opens.carrier());
-                self.handshake_broke(cx, now, reach, Failure::unknown(Cause::TimedOut));
+                self.abandon(cx, attempt, opens.carrier());
+                self.handshake_broke(cx, reach, Failure::unknown(Cause::TimedOut));
             }
             Stage::Initialized { attempt, .. } => {
                 cx.abort(attempt);
-                self.handshake_broke(cx, now, reach, Failure::unknown(Cause::TimedOut));
+                self.handshake_broke(cx, reach, Failure::unknown(Cause::TimedOut));
             }
             Stage::AwaitCredentials | Stage::AwaitLink => {}
         }

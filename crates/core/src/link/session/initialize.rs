@@ -12,7 +12,6 @@ use crate::exchange::{Ending, MOST_STEP_UPS, follow};
 use crate::head::{AnswerHead, Content, Redirect};
 use crate::link::context::Context;
 use crate::link::effects::{CredentialsEffect, SessionEffect};
-use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Address;
 use crate::rule::Rule;
@@ -33,7 +32,6 @@ impl Sessions {
     pub(crate) fn initialize_answered(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         head: &AnswerHead,
         reading: PostReading,
     ) {
@@ -43,28 +41,28 @@ impl Sessions {
         }
         match reading {
             PostReading::Answer(Answer::Error(_)) if head.status.is_server_error() => {
-                self.handshake_failed(cx, now, head.retry_after, Reason::Status(head.status));
+                self.handshake_failed(cx, head.retry_after, Reason::Status(head.status));
             }
             PostReading::Answer(Answer::Error(_)) if status::is_guard(head.status) => {
                 let ending = Ending::new(Kind::rejected(head.status), Reason::Status(head.status));
                 self.fail(cx, ending);
             }
-            PostReading::Answer(answer) => self.initialize_replied(cx, now, head, &answer),
+            PostReading::Answer(answer) => self.initialize_replied(cx, head, &answer),
             PostReading::Deferred { status, hint, .. } => {
-                self.handshake_deferred(cx, now, status, hint);
+                self.handshake_deferred(cx, status, hint);
             }
             PostReading::Interrupted { status, hint } => {
-                self.handshake_failed(cx, now, hint, Reason::Status(status));
+                self.handshake_failed(cx, hint, Reason::Status(status));
             }
             PostReading::Rejected(status, _) if self.may_pass(status) => {
                 if status::is_not_found(status) {
                     // A 404 may come from something other than the server: the next try begins with the era.
                     self.era.forget();
                 }
-                self.handshake_failed(cx, now, head.retry_after, Reason::Status(status));
+                self.handshake_failed(cx, head.retry_after, Reason::Status(status));
             }
             PostReading::Suspected(_) => {
-                self.handshake_failed(cx, now, None, Reason::Status(head.status));
+                self.handshake_failed(cx, None, Reason::Status(head.status));
             }
             PostReading::Unauthorized { .. } => self.handshake_unauthorized(cx, head, 1),
             PostReading::NeedsScope { .. } => {
@@ -87,13 +85,7 @@ impl Sessions {
         }
     }
 
-    fn initialize_replied(
-        &mut self,
-        cx: &mut Context,
-        now: Moment,
-        head: &AnswerHead,
-        answer: &Answer,
-    ) {
+    fn initialize_replied(&mut self, cx: &mut Context, head: &AnswerHead, answer: &Answer) {
         let Some(renewal) = self.renewal() else { return };
         let Stage::Opening(Opening { generation, opens, .. }) = renewal.stage else { return };
         let (target, carrier) = (renewal.target.clone(), opens.carrier());
@@ -104,10 +96,10 @@ impl Sessions {
                 self.era.gave_a_session();
                 let server = Some(answer.json().clone());
                 let ready = Ready::new(version, address, server);
-                self.send_initialized(cx, now, Ready { home: head.connection, ..ready });
+                self.send_initialized(cx, Ready { home: head.connection, ..ready });
             }
             Err(words) => {
-                self.leave_unused(cx, now, address);
+                self.leave_unused(cx, address);
                 if self.agreed_on_no_session(cx, answer) {
                     return;
                 }
@@ -118,13 +110,7 @@ impl Sessions {
         }
     }
 
-    fn handshake_deferred(
-        &mut self,
-        cx: &mut Context,
-        now: Moment,
-        status: StatusCode,
-        hint: Option<Duration>,
-    ) {
+    fn handshake_deferred(&mut self, cx: &mut Context, status: StatusCode, hint: Option<Duration>) {
         let Some(renewal) = self.renewal() else { return };
         renewal.deferrals += 1;
         let ending = Ending::new(Kind::rejected(status), Reason::Status(status));
@@ -133,7 +119,7 @@ impl Sessions {
         if is_limited && renewal.deferrals > renewal::MOST_DEFERRALS {
             return self.fail(cx, ending);
         }
-        self.handshake_failed(cx, now, hint, Reason::Status(status));
+        self.handshake_failed(cx, hint, Reason::Status(status));
     }
 
     fn handshake_unauthorized(&mut self, cx: &mut Context, head: &AnswerHead, most_rounds: u32) {

@@ -59,12 +59,11 @@ impl Sessions {
     pub(crate) fn first_try_answered(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         head: &AnswerHead,
         reading: PostReading,
     ) {
         if !self.era.last_resort.is_possible || !is_refused(head.status, &reading) {
-            return self.initialize_answered(cx, now, head, reading);
+            return self.initialize_answered(cx, head, reading);
         }
         if self.doubts_era(cx, &reading) {
             return;
@@ -79,7 +78,6 @@ impl Sessions {
     pub(crate) fn last_resort_answered(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         head: &AnswerHead,
         reading: PostReading,
     ) {
@@ -87,25 +85,25 @@ impl Sessions {
         let wants_session =
             matches!(reading, PostReading::Suspected(_)) && head.status.is_client_error();
         if wants_session || is_refused(head.status, &reading) {
-            return self.last_resort_refused(cx, now);
+            return self.last_resort_refused(cx);
         }
         if let PostReading::Answer(answer) = &reading
             && let Some(renewal) = self.renewal()
             && renewal.refusal.take().is_some()
             && matches!(answer, Answer::Result(_))
         {
-            self.era.last_resort.found = Some(now);
+            self.era.last_resort.found = Some(cx.now);
             cx.tell(Event::FellBack { to: Carrier::HttpSse });
         }
-        self.initialize_answered(cx, now, head, reading);
+        self.initialize_answered(cx, head, reading);
     }
 
-    fn last_resort_refused(&mut self, cx: &mut Context, now: Moment) {
+    fn last_resort_refused(&mut self, cx: &mut Context) {
         let Some(renewal) = self.renewal() else { return };
         match renewal.refusal.take() {
             Some(refusal) => {
                 let RefusedInitialize { head, reading } = *refusal;
-                self.initialize_answered(cx, now, &head, reading);
+                self.initialize_answered(cx, &head, reading);
             }
             None => {
                 // The server spoke HTTP+SSE before; it may have been upgraded.

@@ -16,7 +16,6 @@ use crate::link::context::Context;
 use crate::link::effects::{CallEffect, SessionEffect};
 use crate::link::own_request::OwnRequest;
 use crate::link::timers::Timer;
-use crate::moment::Moment;
 use crate::outcome::CallName;
 use crate::output::Delivered;
 
@@ -123,7 +122,7 @@ impl Sessions {
     }
 
     /// Sends the next few requests, beside the `out` that are out, and sets the timer for those after them.
-    pub(crate) fn restore_more(&mut self, cx: &mut Context, now: Moment, out: usize) {
+    pub(crate) fn restore_more(&mut self, cx: &mut Context, out: usize) {
         let mut free = AT_ONCE.saturating_sub(out);
         while free > 0
             && let Some((method, params)) = self.restore.pending.pop_front()
@@ -136,7 +135,7 @@ impl Sessions {
         let missed = &mut self.restore.missed;
         missed.drain(..AT_ONCE.min(missed.len())).for_each(|uri| tell_updated(cx, &uri));
         let is_more = !self.restore.pending.is_empty() || !missed.is_empty();
-        cx.timers.set(Timer::Restore, is_more.then_some(now + STEP));
+        cx.timers.set(Timer::Restore, is_more.then_some(cx.now + STEP));
     }
 
     /// Stops restoring, because the session is gone. The next session is told from the start.

@@ -15,7 +15,6 @@ use crate::link::effects::{
     CallEffect, Effect, HealthEffect, ListeningEffect, OutboundEffect, SessionEffect,
 };
 use crate::link::timers::Timer;
-use crate::moment::Moment;
 use crate::output::{Address, Verb};
 use crate::session::SessionId;
 
@@ -28,13 +27,13 @@ impl Sessions {
     }
 
     /// Aborts abandoned handshakes and deletions whose time is up, and sets the timer for the others.
-    pub(crate) fn forget_abandoned(&mut self, cx: &mut Context, now: Moment) {
+    pub(crate) fn forget_abandoned(&mut self, cx: &mut Context) {
         let patience = |owner: &Owner| match owner {
             Owner::Abandoned { until, .. } | Owner::Delete { until } => Some(*until),
             _ => None,
         };
         for attempt in
-            cx.attempts.ids_where(|owner| patience(owner).is_some_and(|until| until <= now))
+            cx.attempts.ids_where(|owner| patience(owner).is_some_and(|until| until <= cx.now))
         {
             cx.abort(attempt);
         }
@@ -44,20 +43,14 @@ impl Sessions {
 
     /// Abandons a handshake that took too long. If the server makes a session after all, that session is
     /// deleted.
-    pub(crate) fn abandon(
-        &mut self,
-        cx: &mut Context,
-        now: Moment,
-        attempt: AttemptId,
-        carrier: Carrier,
-    ) {
-        let until = now + renewal::ABANDONED_LIMIT;
+    pub(crate) fn abandon(&mut self, cx: &mut Context, attempt: AttemptId, carrier: Carrier) {
+        let until = cx.now + renewal::ABANDONED_LIMIT;
         cx.attempts.give_to(attempt, Owner::Abandoned { until, carrier });
-        self.forget_abandoned(cx, now);
+        self.forget_abandoned(cx);
     }
 
     /// Ends the session in force and returns its address, if it must be deleted.
-    pub(crate) fn end_session(&mut self, cx: &mut Context, now: Moment) -> Option<Address> {
+    pub(crate) fn end_session(&mut self, cx: &mut Context) -> Option<Address> {
         let ready = match std::mem::replace(&mut self.state, Session::Absent) {
             Session::Absent => return None,
             Session::Ready(ready) => ready,
@@ -65,7 +58,7 @@ impl Sessions {
                 Stage::Initialized { ready, .. } => ready,
                 // The server may still make the session while the link closes. Then it is deleted, too.
                 Stage::Opening(Opening { attempt, opens, .. }) => {
-                    self.abandon(cx, now, attempt, opens.carrier());
+                    self.abandon(cx, attempt, opens.carrier());
                     return None;
                 }
                 _ => return None,
@@ -78,22 +71,21 @@ impl Sessions {
     pub(crate) fn abandoned_answered(
         &mut self,
         cx: &mut Context,
-        now: Moment,
         generation: Generation,
         carrier: Carrier,
         session: Option<SessionId>,
     ) {
         if session.is_some() {
             let to = Address { generation, session, carrier, ..Address::default() };
-            self.say_goodbye(cx, now, to);
+            self.say_goodbye(cx, to);
         }
     }
 
     /// Deletes a session, without waiting for the answer for long.
-    pub(crate) fn say_goodbye(&mut self, cx: &mut Context, now: Moment, to: Address) {
-        let until = now + HANDSHAKE_LIMIT;
+    pub(crate) fn say_goodbye(&mut self, cx: &mut Context, to: Address) {
+        let until = cx.now + HANDSHAKE_LIMIT;
         cx.send(NewRequest::new(Owner::Delete { until }, Verb::Delete, to));
-        self.forget_abandoned(cx, now);
+        self.forget_abandoned(cx);
     }
 
     /// Gives up a handshake that cannot succeed, and ends all that waits for it.
@@ -114,7 +106,8 @@ impl Sessions {
     }
 
     /// Begins a session, and lets out all that waits for it.
-    pub(super) fn become_ready(&mut self, cx: &mut Context, now: Moment, ready: Ready) {
+    pub(super) fn become_ready(&mut self, cx: &mut Context, ready: Ready) {
+        let now = cx.now;
         let generation = ready.generation();
         cx.timers.set(Timer::Renewal, None);
         self.had_session = true;
@@ -134,16 +127,10 @@ impl Sessions {
     }
 
     /// Goes on without sessions, with a server that has changed its era.
-    pub(crate) fn begin_stateless(
-        &mut self,
-        cx: &mut Context,
-        now: Moment,
-        version: Version,
-        server: Json,
-    ) {
+    pub(crate) fn begin_stateless(&mut self, cx: &mut Context, version: Version, server: Json) {
         let generation = self.next_generation();
         let address = Address { generation, ..Address::default() };
-        self.become_ready(cx, now, Ready::new(version, address, Some(server)));
+        self.become_ready(cx, Ready::new(version, address, Some(server)));
     }
 
     /// Gives up this session. News about an older session changes nothing.
