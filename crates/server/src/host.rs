@@ -6,8 +6,7 @@
 //!   │         │ ◀──the sink's aside───── │         │      progress, log and questions of that call
 //!   └─────────┘ ◀──the voice──────────── └─────────┘      what belongs to no call in particular
 //! ```
-//! Saying waits until the host has room, and what is said in one order is heard in it: by one backend, whoever
-//! of it speaks.
+//! Saying waits until the host has room. What a backend says is heard in the order in which it began to say it.
 
 use std::convert::Infallible;
 use std::fmt;

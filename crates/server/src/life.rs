@@ -41,7 +41,7 @@ impl Life {
             Ok(why) = async { asked.wait_for(Option::is_some).await.map(|why| *why) } => {
                 Some(why.unwrap_or_default())
             }
-            () = is_idle(&self.session, self.idle) => Some("nobody used it any more"),
+            () = is_idle(&self.session, self.idle) => Some("it was not used any more"),
             () = rest(&mut self.conversation) => None,
             () = self.session.ended.turned() => None,
         };

@@ -47,9 +47,9 @@ pub(crate) struct Session {
     pub(crate) connections: Arc<Connections>,
     /// Returns all sessions.
     pub(crate) all: AllSessions,
-    /// The turn of whoever says something, in order.
+    /// Gives those who say something their turns, in order.
     pub(crate) turn: tokio::sync::Mutex<()>,
-    /// Wakes the one who has the turn and waits for a reader, when one has accepted something.
+    /// Wakes the task that has the turn and waits for a reader, when one has accepted something.
     pub(crate) room: Notify,
     /// Turned when the session is over.
     pub(crate) ended: Switch,
