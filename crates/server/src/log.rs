@@ -6,9 +6,10 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use ridethrough_wire::message::{Answer, Message};
+use ridethrough_wire::message::{Answer, Json, Message};
 
 use crate::budget::Reservation;
+use crate::parts::json_on_one_line;
 
 /// The events of a stream, numbered from 1.
 #[derive(Debug, Default)]
@@ -36,6 +37,11 @@ pub(crate) enum Said {
 }
 
 impl Said {
+    /// Creates a message to the server itself, whose parts can be written on lines and in event streams.
+    pub(crate) fn message(message: Message) -> Self {
+        Self::Message(with_body(message, json_on_one_line))
+    }
+
     /// Returns how many bytes are kept.
     pub(crate) fn len(&self) -> usize {
         match self {
@@ -50,7 +56,9 @@ impl Said {
     /// Keeps the room that it takes for as long as it is kept, in whole or in part.
     pub(crate) fn holding(self, room: Reservation) -> Self {
         match self {
-            Self::Message(message) => Self::Message(holding(message, room)),
+            Self::Message(message) => {
+                Self::Message(with_body(message, |json| json.with_owner(room)))
+            }
             Self::Text(text) => Self::Text(room.hold(text)),
         }
     }
@@ -64,20 +72,20 @@ impl Said {
     }
 }
 
-/// Ties the room to the largest part of a message.
-fn holding(message: Message, room: Reservation) -> Message {
+/// Changes the part of a message that has no bounds.
+fn with_body(message: Message, change: impl FnOnce(Json) -> Json) -> Message {
     match message {
         Message::Response { id, answer: Answer::Error(json) } => {
-            Message::Response { id, answer: Answer::Error(json.with_owner(room)) }
+            Message::Response { id, answer: Answer::Error(change(json)) }
         }
         Message::Response { id, answer: Answer::Result(json) } => {
-            Message::Response { id, answer: Answer::Result(json.with_owner(room)) }
+            Message::Response { id, answer: Answer::Result(change(json)) }
         }
         Message::Notification { method, params } => {
-            Message::Notification { method, params: params.map(|it| it.with_owner(room)) }
+            Message::Notification { method, params: params.map(change) }
         }
         Message::Request { id, method, params } => {
-            Message::Request { id, method, params: params.map(|it| it.with_owner(room)) }
+            Message::Request { id, method, params: params.map(change) }
         }
     }
 }

@@ -143,6 +143,14 @@ fn written(message: &Message) -> String {
     }
 }
 
+/// Returns JSON without line ends, as [`on_one_line`] does.
+pub(crate) fn json_on_one_line(json: Json) -> Json {
+    match memchr::memchr2(b'\n', b'\r', json.as_bytes()) {
+        None => json,
+        Some(_) => Json::new(on_one_line(json.as_bytes())).expect("spaces in place of line ends"),
+    }
+}
+
 /// Returns the JSON without line ends, which can only be between its tokens. A carriage return alone would
 /// end a line of an event stream.
 fn on_one_line(text: &Bytes) -> Bytes {

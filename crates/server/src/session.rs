@@ -231,7 +231,7 @@ impl Session {
     /// Returns a message as the client of this session gets it. That of stateless callers is the server itself.
     pub(crate) fn said(&self, message: ParsedMessage) -> Said {
         if self.caller.is_stateless {
-            Said::Message(message.message)
+            Said::message(message.message)
         } else {
             Said::Text(message.text())
         }

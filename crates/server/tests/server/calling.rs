@@ -133,6 +133,31 @@ async fn a_call_passes_byte_for_byte_under_an_id_of_ours() {
     );
 }
 
+/// A line end in an answer would end a line of the event stream.
+#[tokio::test(start_paused = true)]
+async fn what_is_said_in_several_lines_is_written_on_one() {
+    let mut rig = Rig::new();
+    let mut puppet = rig.shared(json!({})).await;
+    let mut params = json!({"name": "t", "arguments": {}});
+    params["_meta"]["progressToken"] = "p".into();
+    let answer = rig.begin_to_send(ask(1, "tools/call", params));
+    let heard = puppet.hear().await;
+    let token = heard["params"]["_meta"]["progressToken"].clone();
+
+    puppet
+        .say_beside(
+            &heard["id"],
+            "notifications/progress",
+            &format!("{{\n\"progressToken\":{token},\r\n\"progress\":1}}"),
+        )
+        .await;
+    puppet.end(&heard["id"], "{\n\"content\":\r[]}").await;
+
+    let mut answer = answer.await.unwrap();
+    assert_eq!(answer.event().await.unwrap()["params"]["progress"], 1);
+    assert_eq!(answer.event().await.unwrap()["result"]["content"], json!([]));
+}
+
 /// The answers of two clients that use one id must never be exchanged (CVE-2026-25536).
 #[tokio::test(start_paused = true)]
 async fn one_id_from_two_clients_at_once_never_meets() {

@@ -14,7 +14,7 @@ use ridethrough_server::{
     AccessPolicy, Backend, BoxFuture, Caller, Conversation, Ending, HostSide, Letter, OpenCalls,
     ParsedMessage, Principal, Server, Settings, Token, Unavailable, Voice,
 };
-use ridethrough_wire::message::Json;
+use ridethrough_wire::message::{Answer as Said, Id, Json};
 use serde_json::{Value, json};
 use tokio::io::duplex;
 use tokio::sync::{mpsc, oneshot};
@@ -331,6 +331,20 @@ impl Puppet {
     pub(crate) async fn say_about(&self, call: &Value, message: Value) {
         let message = ParsedMessage::read(&Json::from(message)).unwrap();
         self.calls.aside(&Json::from(call.clone())).unwrap().say(message).await;
+    }
+
+    /// Says something beside a call, whose params have this text.
+    pub(crate) async fn say_beside(&self, call: &Value, method: &str, params: &str) {
+        let params = Json::new(params.to_owned()).unwrap();
+        let message = ParsedMessage::notification(method, Some(&params));
+        self.calls.aside(&Json::from(call.clone())).unwrap().say(message).await;
+    }
+
+    /// Answers a call by a result of this text.
+    pub(crate) async fn end(&self, id: &Value, result: &str) {
+        let id = Id::named_by(&Json::from(json!({"id": id}))).unwrap();
+        let answer = Said::Result(Json::new(result.to_owned()).unwrap());
+        self.calls.pass_on(ParsedMessage::response(&id, &answer), &self.voice).await;
     }
 
     pub(crate) async fn answer(&self, id: &Value, result: Value) {
