@@ -22,7 +22,7 @@ use std::io;
 use futures_util::FutureExt;
 use ridethrough::event::{Delivered, Inbox};
 use ridethrough_core::QuestionId;
-use ridethrough_upstream::{Ask, Asks, InFront, Settings, Upstream, UpstreamNews};
+use ridethrough_upstream::{Ask, Asks, Settings, Upstream, UpstreamNews};
 use ridethrough_wire::line_buffer::Line;
 use ridethrough_wire::message::MOST_LINE;
 use tokio::task::coop::consume_budget;
@@ -195,12 +195,11 @@ impl Router {
     }
 
     fn tell_gauge(&self, ask: Ask) {
-        let in_front = InFront {
-            dropped_notifications: self.held.notices.dropped(),
-            in_flight: self.calls.oldest(Instant::now()),
-            in_flight_count: self.calls.count(),
-        };
-        self.upstream.tell_gauge(ask, in_front);
+        self.upstream.tell_gauge(ask, |snapshot| {
+            snapshot.dropped_notifications = self.held.notices.dropped();
+            snapshot.in_flight = self.calls.oldest(Instant::now());
+            snapshot.in_flight_count = self.calls.count();
+        });
     }
 }
 

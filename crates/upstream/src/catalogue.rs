@@ -8,12 +8,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ridethrough_core::answer::words::harmless;
 use ridethrough_wire::message::{Json, ListKind as Kind};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{self, Unfit};
-use crate::voice::Voice;
 
 /// A file with the last good description of one upstream.
 #[derive(Debug)]
@@ -23,9 +21,6 @@ pub struct Catalogue {
     /// Why the file that was found is not used.
     fault: Option<Unfit>,
 }
-
-/// What is kept, if anything is. A catalogue that cannot be written is given up.
-pub(crate) struct Kept(Option<Catalogue>);
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -57,16 +52,16 @@ impl Catalogue {
         self.fault.as_ref()
     }
 
-    const fn initialize(&self) -> Option<&Json> {
+    pub(crate) const fn initialize(&self) -> Option<&Json> {
         self.kept.initialize.as_ref()
     }
 
-    fn list(&self, method: &str) -> Option<&Json> {
-        self.kept.lists.get(method)
+    pub(crate) fn list(&self, kind: Kind) -> Option<&Json> {
+        self.kept.lists.get(kind.method())
     }
 
     /// Keeps a result of `initialize`, without `_meta`, which belongs to one answer.
-    fn keep_initialize(&mut self, result: &Json) -> io::Result<()> {
+    pub(crate) fn keep_initialize(&mut self, result: &Json) -> io::Result<()> {
         let lasting = result.members().into_iter().filter(|(name, _)| name != "_meta");
         let lasting = Json::empty_object().with_members(lasting);
         // A result that would be ignored at the next start is not kept.
@@ -78,7 +73,8 @@ impl Catalogue {
     }
 
     /// Keeps a whole list.
-    fn keep_list(&mut self, method: &str, result: &Json) -> io::Result<()> {
+    pub(crate) fn keep_list(&mut self, kind: Kind, result: &Json) -> io::Result<()> {
+        let method = kind.method();
         if !is_list(method, result) || self.kept.lists.get(method) == Some(result) {
             return Ok(());
         }
@@ -88,46 +84,6 @@ impl Catalogue {
 
     fn write(&self) -> io::Result<()> {
         disk::write(&self.path, &serde_json::to_vec(&self.kept)?)
-    }
-}
-
-impl Kept {
-    pub(crate) fn new(catalogue: Option<Catalogue>, voice: &mut Voice) -> Self {
-        if let Some(why) = catalogue.as_ref().and_then(Catalogue::fault) {
-            voice.say(&format!("the catalogue is ignored: {why}"));
-        }
-        Self(catalogue)
-    }
-
-    pub(crate) fn initialize(&self) -> Option<&Json> {
-        self.0.as_ref()?.initialize()
-    }
-
-    pub(crate) fn list(&self, kind: Kind) -> Option<&Json> {
-        self.0.as_ref()?.list(kind.method())
-    }
-
-    pub(crate) fn keep_initialize(&mut self, result: &Json, voice: &mut Voice) {
-        self.keep(voice, |it| it.keep_initialize(result));
-    }
-
-    pub(crate) fn keep_list(
-        &mut self,
-        kind: Kind,
-        result: impl FnOnce() -> Json,
-        voice: &mut Voice,
-    ) {
-        self.keep(voice, |it| it.keep_list(kind.method(), &result()));
-    }
-
-    /// Tells people once that nothing can be kept.
-    fn keep(&mut self, voice: &mut Voice, keep: impl FnOnce(&mut Catalogue) -> io::Result<()>) {
-        if let Some(Err(error)) = self.0.as_mut().map(keep) {
-            let words =
-                format!("what the upstream says of itself could not be kept on disk: {error}");
-            voice.say(&harmless(&words));
-            self.0 = None;
-        }
     }
 }
 
@@ -178,13 +134,13 @@ mod tests {
 
         let mut catalogue = Catalogue::open(&folder.0, URL, &[]);
         catalogue.keep_initialize(&initialize).unwrap();
-        catalogue.keep_list("tools/list", &tools).unwrap();
+        catalogue.keep_list(Kind::Tools, &tools).unwrap();
 
         let again = Catalogue::open(&folder.0, URL, &[]);
         let lasting = json(r#"{"serverInfo":{"n":1.10},"capabilities":{}}"#);
         assert_eq!(again.initialize(), Some(&lasting));
-        assert_eq!(again.list("tools/list"), Some(&tools));
-        assert_eq!(again.list("prompts/list"), None);
+        assert_eq!(again.list(Kind::Tools), Some(&tools));
+        assert_eq!(again.list(Kind::Prompts), None);
     }
 
     #[test]
@@ -251,10 +207,10 @@ mod tests {
         let mut catalogue = Catalogue::open(&folder.0, URL, &[]);
         catalogue.keep_initialize(&json("{}")).unwrap();
 
-        catalogue.keep_list("tools/list", &json(r#"{"tools":[1]}"#)).unwrap();
+        catalogue.keep_list(Kind::Tools, &json(r#"{"tools":[1]}"#)).unwrap();
 
         let again = Catalogue::open(&folder.0, URL, &[]);
-        assert_eq!((again.list("tools/list"), again.fault().is_none()), (None, true));
+        assert_eq!((again.list(Kind::Tools), again.fault().is_none()), (None, true));
     }
 
     #[test]

@@ -28,28 +28,12 @@ pub type Asks = mpsc::UnboundedReceiver<Ask>;
 /// A question of a gauge.
 pub struct Ask(oneshot::Sender<Own>);
 
-/// The facts that the program's loop knows: those of the upstream, and those of what stands in front of it.
-pub(crate) struct Own {
-    pub(crate) caller: Option<String>,
-    pub(crate) server: Option<String>,
-    pub(crate) up: Duration,
-    pub(crate) had_session: bool,
-    pub(crate) is_in_trouble: bool,
-    pub(crate) recoveries: u64,
-    pub(crate) lost: Duration,
-    pub(crate) held_repeats: u64,
-    pub(crate) login: Option<NeededLogin>,
-    pub(crate) in_front: InFront,
-}
-
-/// The facts that what stands in front of an upstream knows.
-pub struct InFront {
-    /// Notifications of the caller that were dropped.
-    pub dropped_notifications: u64,
-    /// The caller's open requests, the oldest first.
-    pub in_flight: Vec<InFlight>,
-    /// How many there are in all.
-    pub in_flight_count: usize,
+/// The facts that the program's loop knows.
+struct Own {
+    /// Without what only the link knows.
+    snapshot: Snapshot,
+    had_session: bool,
+    is_in_trouble: bool,
 }
 
 /// The state of a bridge. Times are in milliseconds before or after the moment it was read.
@@ -182,9 +166,9 @@ impl Gauge {
 }
 
 impl Ask {
-    pub(crate) fn answer(self, own: Own) {
+    pub(crate) fn answer(self, snapshot: Snapshot, had_session: bool, is_in_trouble: bool) {
         // The reader may be gone, and then needs no answer.
-        let _ = self.0.send(own);
+        let _ = self.0.send(Own { snapshot, had_session, is_in_trouble });
     }
 }
 
@@ -194,6 +178,7 @@ impl fmt::Debug for Gauge {
     }
 }
 
+/// Adds what the link knows.
 fn snapshot(own: Own, link: &Status) -> Snapshot {
     let ago = |at: Moment| millis(link.now.since(at));
     let is_well = link.generation.is_some()
@@ -202,14 +187,11 @@ fn snapshot(own: Own, link: &Status) -> Snapshot {
         && !own.is_in_trouble;
     Snapshot {
         state: match (is_well, own.had_session) {
-            _ if own.login.is_some() => State::LoginNeeded,
+            _ if own.snapshot.login.is_some() => State::LoginNeeded,
             (true, _) => State::Ready,
             (false, true) => State::Recovering,
             (false, false) => State::Connecting,
         },
-        login: own.login,
-        host: own.caller,
-        server: own.server,
         era: match link.era {
             Era::Legacy => "legacy",
             Era::Modern => "modern",
@@ -218,7 +200,6 @@ fn snapshot(own: Own, link: &Status) -> Snapshot {
         revision: link.version.map(|version| version.to_string()),
         generation: link.generation.map(|generation| generation.number()),
         age_ms: link.session_since.map(ago),
-        up_since_ms: millis(own.up),
         last_error: link
             .last_failure
             .as_ref()
@@ -229,13 +210,8 @@ fn snapshot(own: Own, link: &Status) -> Snapshot {
             breaker::BreakerState::Open { .. } => Breaker::Open,
             breaker::BreakerState::Probing => Breaker::Probing,
         },
-        in_flight: own.in_front.in_flight,
-        in_flight_count: own.in_front.in_flight_count,
         waiting: link.calls_waiting,
-        recoveries: own.recoveries,
-        lost_ms: millis(own.lost),
-        dropped_notifications: own.in_front.dropped_notifications,
-        held_repeats: own.held_repeats,
+        ..own.snapshot
     }
 }
 

@@ -30,12 +30,11 @@ mod voice;
 pub use catalogue::Catalogue;
 pub use era_memory::EraMemory;
 pub use gauge::{
-    Ask, Asks, Breaker, Gauge, InFlight, InFront, LastError, NeededLogin, Snapshot, State, millis,
-    short,
+    Ask, Asks, Breaker, Gauge, InFlight, LastError, NeededLogin, Snapshot, State, millis, short,
 };
 pub use hidden::Hidden;
 pub use login::{Closing, LoginAdvice, Purpose, Wait, Waiting};
 pub use manner::Manner;
 pub use news::Detail;
-pub use upstream::{Effect, Ended, Request, Settings, Settled, Upstream, UpstreamNews};
+pub use upstream::{Effect, Ended, Settings, Upstream, UpstreamNews};
 pub use voice::{Masker, Tell};

@@ -15,10 +15,8 @@ use ridethrough::server::Server;
 use ridethrough_wire::message::{Json, ListKind as Kind};
 use tokio::time::{Instant, sleep_until};
 
-use crate::catalogue::Kept;
 use crate::hidden::Hidden;
 use crate::lists::{self, Fetched, Lists, Page};
-use crate::voice::Voice;
 
 /// The lists of one caller.
 #[derive(Default)]
@@ -117,15 +115,10 @@ impl ListChecks {
         &mut self,
         checked: Checked,
         hidden: &Hidden,
-        kept: &mut Kept,
-        voice: &mut Voice,
     ) -> (BTreeSet<&'static str>, bool) {
         let has_failed = checked.iter().any(|(_, it)| matches!(it, Fetched::Failed));
         let mut changed = BTreeSet::new();
         for (kind, fetched) in checked {
-            if let Fetched::Whole(elements) = &fetched {
-                kept.keep_list(kind, || kind.result(elements), voice);
-            }
             let is_shown = |element: &Json| kind != Kind::Tools || hidden.shows(element);
             if self.seen.renew(kind, fetched, is_shown) {
                 changed.insert(kind.changed());

@@ -25,6 +25,8 @@ use ridethrough_wire::message::{Answer, Json};
 use ridethrough_wire::stateless::can_ask;
 use tokio::time::Instant;
 
+use crate::gauge::{NeededLogin, short};
+
 use page::Consent;
 pub(crate) use page::page_required;
 pub(crate) use page_login::Passed;
@@ -136,6 +138,12 @@ impl LoginFlow {
     /// The command that logs in.
     pub(crate) fn command(&self) -> &str {
         &self.advice.command
+    }
+
+    /// Returns the login that is needed, for people.
+    pub(crate) fn snapshot(&self) -> Option<NeededLogin> {
+        let reason = short(&self.needed()?.to_string());
+        Some(NeededLogin { reason, command: short(&self.advice.command) })
     }
 
     /// Waits for what happens next. Nothing is lost if the future is dropped.

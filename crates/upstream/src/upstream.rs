@@ -14,29 +14,31 @@ mod logging_in;
 mod way;
 
 use std::collections::VecDeque;
+use std::io;
 use std::time::Duration;
 
 use ridethrough::event::{Events, Seen};
 use ridethrough::server::Server;
 use ridethrough::{Client, Error};
+use ridethrough_core::answer::words::harmless;
 use ridethrough_core::{CallError, DoubtForm, Event, Identity};
 use ridethrough_oauth::Account;
 use ridethrough_wire::message::{Answer, Json};
 use tokio::time::Instant;
 
-use crate::catalogue::{Catalogue, Kept};
+use crate::catalogue::Catalogue;
 use crate::fault::{self, Advice};
 use crate::first_connect::FirstConnect;
-use crate::gauge::{Ask, InFront, NeededLogin, Own, short};
+use crate::gauge::{Ask, Snapshot, millis, short};
 use crate::hidden::Hidden;
 use crate::list_checks::{Checked, ListChecks};
+use crate::lists::Fetched;
 use crate::login::{Closing, LoginAdvice, LoginFlow, LoginNews, Purpose};
 use crate::manner::Manner;
 use crate::news::Detail;
 use crate::repeats::Repeats;
 use crate::voice::{Masker, Tell, Voice};
 
-pub use calling::{Request, Settled};
 use describing::Described;
 use way::CallsEnd;
 pub use way::Ended;
@@ -48,7 +50,7 @@ pub struct Upstream {
     first_connect: FirstConnect,
     login: Option<LoginFlow>,
     lists: ListChecks,
-    kept: Kept,
+    kept: Option<Catalogue>,
     hidden: Hidden,
     manner: Manner,
     repeats: Repeats,
@@ -150,13 +152,16 @@ impl Upstream {
         let Settings { client, hidden, manner, catalogue, tell, detail, masker, advice, login } =
             settings;
         let mut voice = Voice::new(tell, detail, masker);
+        if let Some(why) = catalogue.as_ref().and_then(Catalogue::fault) {
+            voice.say(&format!("the catalogue is ignored: {why}"));
+        }
         let began = Instant::now();
         Self {
             events: client.events(),
             first_connect: FirstConnect::new(client.clone()),
             login,
             lists: ListChecks::default(),
-            kept: Kept::new(catalogue, &mut voice),
+            kept: catalogue,
             hidden,
             repeats: Repeats::new(manner.repeat, began),
             manner,
@@ -262,25 +267,22 @@ impl Upstream {
         self.effects.pop_front()
     }
 
-    /// Answers a gauge.
-    pub fn tell_gauge(&self, ask: Ask, in_front: InFront) {
+    /// Answers a gauge. What is not known here is filled in by who stands in front.
+    pub fn tell_gauge(&self, ask: Ask, fill: impl FnOnce(&mut Snapshot)) {
         let server = self.server().and_then(Server::name);
         let news = self.voice.news();
-        ask.answer(Own {
-            caller: (!self.caller.is_empty()).then(|| short(&self.caller)),
+        let mut snapshot = Snapshot {
+            host: (!self.caller.is_empty()).then(|| short(&self.caller)),
             server: server.as_deref().map(short),
-            up: self.began.elapsed(),
-            had_session: self.sessions > 0,
-            is_in_trouble: news.is_in_trouble(),
+            up_since_ms: millis(self.began.elapsed()),
             recoveries: news.recoveries(),
-            lost: news.lost(),
+            lost_ms: millis(news.lost()),
             held_repeats: self.repeats.held(),
-            login: self.login.as_ref().and_then(|login| {
-                let reason = short(&login.needed()?.to_string());
-                Some(NeededLogin { reason, command: short(login.command()) })
-            }),
-            in_front,
-        });
+            login: self.login.as_ref().and_then(LoginFlow::snapshot),
+            ..Snapshot::default()
+        };
+        fill(&mut snapshot);
+        ask.answer(snapshot, self.sessions > 0, news.is_in_trouble());
     }
 
     /// Takes in an event of the link.
@@ -311,11 +313,25 @@ impl Upstream {
     }
 
     fn compare_lists(&mut self, checked: Checked) {
-        let (changed, is_due) =
-            self.lists.compare(checked, &self.hidden, &mut self.kept, &mut self.voice);
+        for (kind, fetched) in &checked {
+            if let Fetched::Whole(elements) = fetched {
+                self.keep(|it| it.keep_list(*kind, &kind.result(elements)));
+            }
+        }
+        let (changed, is_due) = self.lists.compare(checked, &self.hidden);
         self.effects.extend(changed.into_iter().map(Effect::ListChanged));
         if is_due {
             self.check_lists();
+        }
+    }
+
+    /// Keeps something for the next process. Tells people once that nothing can be kept, and goes on without.
+    fn keep(&mut self, keep: impl FnOnce(&mut Catalogue) -> io::Result<()>) {
+        if let Some(Err(error)) = self.kept.as_mut().map(keep) {
+            let words =
+                format!("what the upstream says of itself could not be kept on disk: {error}");
+            self.voice.say(&harmless(&words));
+            self.kept = None;
         }
     }
 }

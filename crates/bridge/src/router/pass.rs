@@ -3,7 +3,7 @@
 use ridethrough::event::Delivered;
 use ridethrough::{Call, Era};
 use ridethrough_core::QuestionId;
-use ridethrough_upstream::{Request, Settled, Waiting, fault};
+use ridethrough_upstream::{Waiting, fault};
 use ridethrough_wire::line_buffer::Line;
 use ridethrough_wire::message::{Answer, HostMessage, Id, Json, Message, notification};
 use tokio::time::Instant;
@@ -128,7 +128,7 @@ impl Router {
         }
         let shown = self.host.shown(asked.asker.as_ref());
         let (method, params) = (&*asked.method, asked.params.as_ref());
-        let call = self.upstream.begin(Request { call, method, params, shown });
+        let call = self.upstream.begin(call, method, params, shown);
         self.carry_out();
         self.calls.begin(asked, call);
     }
@@ -140,8 +140,7 @@ impl Router {
         if asked.asker.is_some() {
             call = call.fresh().passing_input();
         }
-        let request = Request { call, method, params, shown: None };
-        let call = self.upstream.begin_again(request, waiting);
+        let call = self.upstream.begin_again(call, method, params, waiting);
         self.calls.begin(asked, call);
     }
 
@@ -152,19 +151,19 @@ impl Router {
         let settled = self.upstream.settle(finished.ended, method, shown, is_awaited);
         self.carry_out();
         match (settled, finished.id) {
-            (Settled::Again(waiting), Some(id)) => {
-                let Finished { method, params, asker, .. } = finished;
-                self.begin_again(Asked { id, method, params, asker }, waiting);
-            }
-            // A call that no one waits for is not made again.
-            (Settled::Again(_), None) => {}
-            (Settled::Over(ended), id) => {
+            (Ok(ended), id) => {
                 let (finished, unanswered) = self.rounds.ended(Finished { id, ended, ..finished });
                 self.refuse_all(unanswered);
                 if let Some(finished) = finished {
                     self.answer(finished);
                 }
             }
+            (Err(waiting), Some(id)) => {
+                let Finished { method, params, asker, .. } = finished;
+                self.begin_again(Asked { id, method, params, asker }, waiting);
+            }
+            // Only a call that is awaited is made again.
+            (Err(_), None) => {}
         }
     }
 

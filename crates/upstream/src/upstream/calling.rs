@@ -14,26 +14,6 @@ use crate::fault;
 use crate::lists::Page;
 use crate::login::{Wait, Waiting, page_required};
 
-/// A call that is to go out.
-pub struct Request<'a> {
-    /// The call of the client.
-    pub call: Call,
-    /// Its method.
-    pub method: &'a str,
-    /// Its params.
-    pub params: Option<&'a Json>,
-    /// What it waits for if its person must log in; `None` if they cannot be shown a page.
-    pub shown: Option<Wait>,
-}
-
-/// What becomes of a call that has ended.
-pub enum Settled {
-    /// It is made again after a login.
-    Again(Waiting),
-    /// It is over, and the caller gets its answer.
-    Over(Ended),
-}
-
 impl Upstream {
     /// Returns the answer to the call of a tool that is not sent: the tool is hidden, or the call repeats one that
     /// may have run.
@@ -46,36 +26,45 @@ impl Upstream {
         Some(doubt.answer_to_repeat(self.manner.doubt))
     }
 
-    /// Begins a call. If the future is dropped, the call is cancelled.
-    pub fn begin(&mut self, request: Request<'_>) -> impl Future<Output = Ended> + Send + use<> {
-        let page = Page::asked(request.method, request.params);
-        let way = self.way(request, page);
+    /// Begins a call. If its person must log in, it waits for this; `None` if they cannot be shown a page. If the
+    /// future is dropped, the call is cancelled.
+    pub fn begin(
+        &mut self,
+        call: Call,
+        method: &str,
+        params: Option<&Json>,
+        shown: Option<Wait>,
+    ) -> impl Future<Output = Ended> + Send + use<> {
+        let page = Page::asked(method, params);
+        let call = self.manner.apply(call, method, params);
+        let way = match self.entry(method, shown) {
+            Entry::Free => self.way(call, page),
+            Entry::Refused => Way::Over(self.without_login(page)),
+            Entry::Waits(waiting) => Way::Waits(Box::new((call, waiting, method.into()))),
+        };
         self.goes(way, page)
     }
 
     /// Makes a call again when its wait is over.
     pub fn begin_again(
-        &mut self,
-        request: Request<'_>,
+        &self,
+        call: Call,
+        method: &str,
+        params: Option<&Json>,
         waiting: Waiting,
     ) -> impl Future<Output = Ended> + Send + use<> {
-        let Request { call, method, params, .. } = request;
         let call = self.manner.apply(call, method, params);
         self.goes(Way::Waits(Box::new((call, waiting, method.into()))), None)
     }
 
-    fn way(&mut self, request: Request<'_>, page: Option<Page>) -> Way {
-        let Request { call, method, params, shown } = request;
-        let mut call = self.manner.apply(call, method, params);
-        match self.entry(method, shown) {
-            Entry::Free => {}
-            Entry::Refused => return Way::Over(self.without_login(page)),
-            Entry::Waits(waiting) => {
-                return Way::Waits(Box::new((call, waiting, method.into())));
-            }
-        }
+    fn goes(&self, way: Way, page: Option<Page>) -> impl Future<Output = Ended> + Send + use<> {
+        let (calls_end, limit) = (self.calls_end.clone(), self.manner.limit);
+        async move { Ended { page, end: way.end(calls_end, limit).await } }
+    }
+
+    fn way(&mut self, mut call: Call, page: Option<Page>) -> Way {
         let kept = page.filter(|page| self.may_stand_in(*page));
-        let kept = kept.map(|page| self.kept.list(page.kind).cloned());
+        let kept = kept.map(|page| self.kept_list(page));
         if kept == Some(None) {
             call = call.timeout(FIRST_LIST.min(self.manner.limit.unwrap_or(FIRST_LIST)));
         }
@@ -88,21 +77,19 @@ impl Upstream {
         }
     }
 
-    fn goes(&self, way: Way, page: Option<Page>) -> impl Future<Output = Ended> + Send + use<> {
-        let (calls_end, limit) = (self.calls_end.clone(), self.manner.limit);
-        async move { Ended { page, end: way.end(calls_end, limit).await } }
-    }
-
     /// Whether a kept list may take the place of this page: the caller must make do without the upstream.
     fn may_stand_in(&self, page: Page) -> bool {
         page.is_first && self.server().is_none() && self.described.is_provisional()
     }
 
+    fn kept_list(&self, page: Page) -> Option<Json> {
+        self.kept.as_ref()?.list(page.kind).cloned()
+    }
+
     /// Returns the end of a call that needs a login: a list that was kept is still shown.
     fn without_login(&mut self, page: Option<Page>) -> End {
         let Some(page) = page else { return End::LoginNeeded };
-        let kept = self.kept.list(page.kind).filter(|_| self.may_stand_in(page));
-        match kept.cloned() {
+        match self.kept_list(page).filter(|_| self.may_stand_in(page)) {
             Some(kept) => End::StandIn(kept),
             None => {
                 self.lists.refuse(page.kind);
@@ -112,30 +99,27 @@ impl Upstream {
     }
 
     /// Takes in the end of a call. One that was refused because a person must log in, or for lack of scope, waits and
-    /// is made again, if the caller still waits for it.
+    /// is [made again](Self::begin_again), if the caller still waits for it.
     pub fn settle(
         &mut self,
         ended: Ended,
         method: &str,
         shown: Option<Wait>,
         is_awaited: bool,
-    ) -> Settled {
+    ) -> Result<Ended, Waiting> {
         if ended.is_unauthorized() && self.is_login_needed() {
             self.login_changed();
             return match self.wait_for_login(method, shown) {
-                Some(waiting) if is_awaited => Settled::Again(waiting),
-                _ => Settled::Over(Ended { end: self.without_login(ended.page), ..ended }),
+                Some(waiting) if is_awaited => Err(waiting),
+                _ => Ok(Ended { end: self.without_login(ended.page), ..ended }),
             };
         }
-        let Some(login) = &mut self.login else { return Settled::Over(ended) };
+        let Some(login) = &mut self.login else { return Ok(ended) };
         if let End::Upstream(Ok(_)) = &ended.end {
             login.token_accepted();
         }
         let shown = shown.filter(|_| is_awaited && ended.lacks_scope());
-        match login.wait_for_scope(Instant::now(), method, shown) {
-            Some(waiting) => Settled::Again(waiting),
-            None => Settled::Over(ended),
-        }
+        login.wait_for_scope(Instant::now(), method, shown).map_or(Ok(ended), Err)
     }
 
     /// Returns the answer to a call that began then, in the words of the upstream's era.
@@ -195,7 +179,7 @@ impl Upstream {
     fn shown(&mut self, page: Page, list: Json, is_new: bool) -> Json {
         let whole = self.lists.saw(page, &list);
         if let Some(whole) = whole.filter(|_| is_new) {
-            self.kept.keep_list(page.kind, || whole, &mut self.voice);
+            self.keep(|it| it.keep_list(page.kind, &whole));
         }
         match page.kind {
             Kind::Tools => self.hidden.filter(list),

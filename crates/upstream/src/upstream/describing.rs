@@ -13,6 +13,7 @@ use ridethrough_core::Kind as Ending;
 use ridethrough_wire::message::{Json, ListKind as Kind};
 
 use super::{Effect, Upstream};
+use crate::catalogue::Catalogue;
 use crate::fault;
 
 /// What the caller was told of the upstream.
@@ -46,7 +47,7 @@ impl Upstream {
     /// Returns what the upstream was when it was last there, for a caller that cannot wait; `None` if nothing was
     /// kept, and the caller is told only that there may be lists later.
     pub fn describe_without(&mut self) -> Option<Json> {
-        let kept = self.kept.initialize().cloned();
+        let kept = self.kept.as_ref().and_then(Catalogue::initialize).cloned();
         let (described, from) = match &kept {
             Some(_) => (Described::FromCatalogue, "with what it was when it was last there"),
             None => (
@@ -81,7 +82,8 @@ impl Upstream {
     pub(super) fn is_reached(&mut self) {
         let Some(server) = self.first_connect.server() else { return };
         self.is_stateless = !server.version.era().has_sessions();
-        self.kept.keep_initialize(&server.as_initialized(), &mut self.voice);
+        let said = server.as_initialized();
+        self.keep(|it| it.keep_initialize(&said));
         self.effects.push_back(Effect::Reached);
     }
 
@@ -110,7 +112,7 @@ impl Upstream {
             error.kind(),
             None | Some(Ending::Config | Ending::Incompatible | Ending::Unauthorized)
         );
-        self.kept.initialize().is_some() && !refuses_us
+        self.kept.as_ref().and_then(Catalogue::initialize).is_some() && !refuses_us
     }
 
     /// Tells the caller to ask for these lists again.
