@@ -42,7 +42,7 @@ impl<T: 'static> Begun<T> {
 
 impl<T> Call<T> {
     /// Asks the server to make a task of the call, where the server and the tool support it, and returns the
-    /// task instead of its result. Only for [`call_tool`](Client::call_tool); see [`ClientBuilder::tasks`].
+    /// task instead of its result. Only for [`call_tool`](crate::Client::call_tool); see [`ClientBuilder::tasks`].
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
