@@ -12,7 +12,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
 
 Fault = Callable[["Handler", dict[str, Any]], bool]
 """Does something to a tool call; returns whether that was all."""
@@ -23,6 +23,8 @@ class FaultServer:
 
     handler: type[Handler] | None = None
     """What answers requests, if it is another server."""
+    bound_ports: ClassVar[set[int]] = set()
+    """No port is bound again for another test: what is held of a call at one server is no call at the next."""
 
     def __init__(self) -> None:
         self.sessions: set[str] = set()
@@ -50,6 +52,10 @@ class FaultServer:
     def start(self, port: int = 0) -> None:
         bound = type("Bound", (self.handler or Handler,), {"server_state": self})
         self._http = ThreadingHTTPServer(("127.0.0.1", port), bound)
+        while port == 0 and self._http.server_address[1] in self.bound_ports:
+            self._http.server_close()
+            self._http = ThreadingHTTPServer(("127.0.0.1", port), bound)
+        self.bound_ports.add(self._http.server_address[1])
         self._http.daemon_threads = True
         self.port = self._http.server_address[1]
         threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
